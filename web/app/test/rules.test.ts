@@ -152,6 +152,13 @@ test('messages have the words of people, and leave ids and URLs as they are', ()
   assert.equal(sentence('an item needs at least one manager: make another principal a manager first'),
     'An item needs at least one manager: make another person or group a manager first.');
   assert.equal(sentence('a visibility is PUBLIC, LOGGEDIN or PRIVATE'), 'A visibility is public, for everyone signed in or private.');
+  assert.equal(sentence('the item has changed since: read it again, review the change, and repeat yours with its version'),
+    'The item has changed since.');
+  const missing = { message: 'there is no such user or group, or you may not see it' };
+  assert.deepEqual(faultsByField([{ ...missing, field: ['groupId'] }, { ...missing, field: ['members', '0'] }], ['members']), {
+    form: ['This was deleted meanwhile, or you can no longer see it.'],
+    members: ['There is no such user or group, or you may not see it.'],
+  });
   assert.equal(sentence('a link must begin with http:// or https://'), 'Enter the address of a web page, such as example.com/page.');
   assert.equal(sentence('a content of a tenant has revisions in a locale'), 'An item of an organisation has versions in a language.');
   assert.equal(sentence('no revision of https://token.example/content or c:demo:tenant-1; the gateway needs a token.'),

@@ -421,6 +421,17 @@ export async function strangeTitles({ api, openAs }) {
     await page.getByRole('link', { name: 'Newest', exact: true }).click();
   }
 
+  // A long name is broken where people are chosen.
+  const word = 'Donaudampfschifffahrt'.repeat(6);
+  await api('Ann', `mutation { createGroup(input: {tenant: "demo", name: "long-word", displayName: "${word}", visibility: LOGGEDIN}) {
+    userErrors { message } } }`);
+  await page.goto(new URL(`/app/item/${long}`, page.url()).href);
+  await page.getByRole('button', { name: 'Share…' }).click();
+  await dialog(page).getByRole('combobox').first().fill('g:demo:long-word');
+  await page.keyboard.press('Enter');
+  const right = await dialog(page).getByRole('button', { name: `Remove ${word}` }).evaluate((one) => one.getBoundingClientRect().right);
+  if (right > 390) throw new Error(`the button of a long name ends at ${right} of 390 pixels`);
+
   const visitor = await openAs(null, { path: '/app/item/c:demo:nothing-here' });
   await visitor.getByText('There is no such item').waitFor();
   await visitor.getByRole('main').getByRole('button', { name: 'sign in' }).waitFor();

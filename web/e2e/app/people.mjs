@@ -172,8 +172,33 @@ export async function removedMember({ api, openAs }) {
   await set('eli', null);
   await ann.getByRole('button', { name: 'Undo' }).click();
   await role('Eli Evans').waitFor({ state: 'detached' });
-  const { group } = await api('Ann', '{ group(id: "g:demo:quartet") { members { nodes { id } } } }');
-  expect(group.members.nodes, [{ id: 'u:demo:ann' }], 'the members in the end');
+  await says(ann, 'This could not be undone. Somebody else has changed this meanwhile.');
+
+  // Nor is the decision of another manager taken back, of a removal or of a role.
+  const rolesNow = async () => (await api('Ann', '{ group(id: "g:demo:quartet") { members { edges { role node { id } } } } }'))
+    .group.members.edges.map(({ role: its, node }) => `${node.id} ${its}`);
+  for (const name of ['ben', 'cleo']) await set(name, 'MEMBER');
+  await ann.reload();
+  await ann.getByRole('button', { name: 'Remove Ben Baker…' }).click();
+  await confirm(ann, 'Remove Ben Baker?', 'Remove');
+  await says(ann, 'Ben Baker was removed.');
+  await set('ben', 'MANAGER');
+  await ann.getByRole('button', { name: 'Undo' }).click();
+  await says(ann, 'This could not be undone. Somebody else has changed this meanwhile.');
+  await role('Cleo Carter').selectOption('MANAGER');
+  await confirm(ann, 'Make Cleo Carter a manager?', 'Make manager');
+  await says(ann, 'Cleo Carter is now a manager.');
+  await ann.getByRole('button', { name: 'Undo' }).click();
+  await says(ann, 'Undone.');
+  expect(await rolesNow(), ['u:demo:ann MANAGER', 'u:demo:ben MANAGER', 'u:demo:cleo MEMBER'], 'the members in the end');
+
+  // What was refused because the reader has lost its role is not offered any more.
+  await set('ann', 'MEMBER');
+  await role('Cleo Carter').selectOption('MANAGER');
+  await confirm(ann, 'Make Cleo Carter a manager?', 'Make manager');
+  await dialog(ann).getByText('Only managers of the group').waitFor();
+  await ann.keyboard.press('Escape');
+  await ann.getByRole('button', { name: 'Edit group…' }).waitFor({ state: 'detached' });
   await ann.context().close();
 }
 

@@ -18,7 +18,7 @@ export function faultsByField<Field extends string>(userErrors: readonly UserFau
   const found: Faults<Field> = {};
   for (const fault of userErrors) {
     const name = fields.find((field) => field === fault.field?.[0]);
-    (found[name ?? 'form'] ??= []).push(name ? aboutField(fault) : sentence(fault.message));
+    (found[name ?? 'form'] ??= []).push(name ? aboutField(fault) : aboutForm(fault));
   }
   return found;
 }
@@ -32,6 +32,11 @@ export function faultsByIndex(userErrors: readonly UserFault[], list: string): M
     if (name === list && /^\d+$/.test(index ?? '')) found.set(Number(index), aboutField(fault));
   }
   return found;
+}
+
+// aboutForm is what a person reads below a form. There, a group that is missing is the one that the form is about.
+function aboutForm({ message }: UserFault): string {
+  return message.startsWith('there is no such user or group') ? 'This was deleted meanwhile, or you can no longer see it.' : sentence(message);
 }
 
 // aboutField is what a person reads at a field.
@@ -61,6 +66,7 @@ const words: [pattern: RegExp, say: string][] = [
   [word('LOGGEDIN', 'g'), 'for everyone signed in'],
   [word('PRIVATE', 'g'), 'private'],
   [/^(a text|body) has at most 512 KiB; .*$|^body has at most 524288 bytes; .*$/g, tooLong],
+  [/: read it again, review the change, and repeat yours with its version$/g, ''],
   [/^a link must begin with http:\/\/ or https:\/\/$/g, 'Enter the address of a web page, such as example.com/page'],
 ];
 

@@ -242,10 +242,10 @@ function GroupMembers({ group, gone, mayManage }: GroupMembersProps) {
     variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
   const rolesNow = useRolesNow(group.id);
   // What was removed leaves the list.
-  const wasRemoved = async (id: string) => {
-    const gone = !(await rolesNow([{ id }])).has(id);
-    if (gone) await client.query({ query: GroupDocument, variables: { id: group.id }, fetchPolicy: 'network-only' });
-    return gone;
+  const roleNow = async (id: string) => {
+    const role = (await rolesNow([{ id }])).get(id) ?? null;
+    if (role === null) await client.query({ query: GroupDocument, variables: { id: group.id }, fetchPolicy: 'network-only' });
+    return role;
   };
   const amIn = useAmIn(group);
   const leaving = useSubmit(SetGroupMembersDocument);
@@ -274,7 +274,7 @@ function GroupMembers({ group, gone, mayManage }: GroupMembersProps) {
       {!gone && (
         <Members heading="Members" none="No members that you can see." connection={group.members}
           roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}
-          promotion={(member) => managingWill([member], 'group')} wasRemoved={(id) => wasRemoved(id).catch(() => false)}>
+          promotion={(member) => managingWill([member], 'group')} roleNow={(id) => roleNow(id).catch(() => undefined)}>
           <div className="actions">
             {mayManage && (
               <button type="button" className="button button-main" onClick={() => show('add')}>

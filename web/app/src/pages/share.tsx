@@ -165,17 +165,17 @@ function ItemMembers({ item }: { item: ItemFragment }) {
   const submission = useSubmit(SetContentMembersDocument);
   const set = (principalId: string, role: ContentRole | null) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
   // Those who no longer manage the item may not see all members: they are refused by the change.
-  const wasRemoved = async (principalId: string) => {
+  const roleNow = async (principalId: string) => {
     const variables = { id: item.id };
     const { content } = (await client.query({ query: ItemDocument, variables, fetchPolicy: 'network-only' })).data ?? {};
-    if (!content?.viewerCanManage) return false;
-    const isIn = ({ edges }: ItemMembersFragment) => edges.some(({ node }) => node.id === principalId);
+    if (!content?.viewerCanManage) return undefined;
+    const edgeIn = ({ edges }: ItemMembersFragment) => edges.find(({ node }) => node.id === principalId);
     let page: ItemMembersFragment | undefined = content.members;
-    while (page && !isIn(page) && page.pageInfo.hasNextPage) {
+    while (page && !edgeIn(page) && page.pageInfo.hasNextPage) {
       page = (await client.query({ query: MoreItemMembersDocument, variables: { ...variables, after: page.pageInfo.endCursor },
         fetchPolicy: 'no-cache' })).data?.content?.members;
     }
-    return page !== undefined && !isIn(page);
+    return page && (edgeIn(page)?.role ?? null);
   };
   const more = (signal?: AbortSignal) => client.query({ query: MoreItemMembersDocument,
     variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
@@ -187,7 +187,7 @@ function ItemMembers({ item }: { item: ItemFragment }) {
       roles={roles}
       editable={item.viewerCanManage}
       onSet={set}
-      wasRemoved={(id) => wasRemoved(id).catch(() => false)}
+      roleNow={(id) => roleNow(id).catch(() => undefined)}
       onMore={more}
       submission={submission}
       removal={(member) => removalWill(access, member)}

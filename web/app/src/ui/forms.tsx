@@ -65,6 +65,9 @@ export function useSubmit<Input extends object, Reply extends Payload, Field ext
     const [payload] = Object.values(data ?? {});
     if (!payload) throw new Error('The answer has no payload.');
     if (payload.userErrors.length === 0) sent.current = { text: '', key: '' };
+    // What the page shows of the thing or the reader's role is outdated.
+    if (payload.userErrors.some(({ code }) => code === 'FORBIDDEN' || code === 'NOT_FOUND'))
+      client.refetchQueries({ include: 'active' }).catch(() => {});
     return payload;
   };
   const run = async <Outcome extends Payload>(work: (post: Post<Input, Reply>) => Promise<Outcome>) => {

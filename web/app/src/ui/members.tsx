@@ -40,7 +40,7 @@ interface MembersProps<Role> {
   submission: FormState & { clear(): void };
   removal: (node: Member) => string;
   promotion: (node: Member) => string;
-  wasRemoved?: (id: string) => Promise<boolean>;
+  roleNow?: (id: string) => Promise<Role | null | undefined>;
   obstacle?: (node: Member) => string;
   children?: ReactNode;
 }
@@ -48,11 +48,12 @@ interface MembersProps<Role> {
 // Members lists members and lets managers change them. roles are the roles that can be set,
 // weakest first. onSet(id, role) sets a role, or removes the member for null. onMore(signal) reads
 // the next page, unless a signal aborts it. removal(node) describes the effect of a removal, and
-// promotion(node) that of becoming a manager. wasRemoved(id) reports whether somebody else has removed a
-// member meanwhile: a role would add it again. obstacle(node) says that the only manager has to stay, if the
+// promotion(node) that of becoming a manager. roleNow(id) reads the role that somebody has now, null
+// for none, and undefined if the viewer may not know: a role would add again whom somebody else has removed meanwhile, and
+// Undo would take back what somebody else has decided. obstacle(node) says that the only manager has to stay, if the
 // viewer sees all members.
 export function Members<Role extends ContentRole | GroupRole>({ heading, none, connection, roles, editable, onSet,
-  onMore, submission, removal, promotion, wasRemoved = async () => false, obstacle, children }: MembersProps<Role>) {
+  onMore, submission, removal, promotion, roleNow = async () => undefined, obstacle, children }: MembersProps<Role>) {
   const [changes, setChanges] = useState(0);
   const { shown, more } = useKeptLength(connection, onMore, changes);
   const { edges, pageInfo } = shown;
@@ -72,7 +73,7 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
     return reply;
   };
   const change = async ({ node, role, before }: Asked<Role>) => {
-    if (role && (await wasRemoved(node.id))) {
+    if (role && (await roleNow(node.id)) === null) {
       setAsked(null);
       return say(`${node.displayName} was removed meanwhile.`);
     }
@@ -80,7 +81,8 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
     setAsked(null);
     // A viewer that gives up its own role cannot take it back.
     const undo: Undo | undefined = node.id === me?.id ? undefined
-      : async () => !(role && (await wasRemoved(node.id))) && (await set(node.id, before)) !== null;
+      : async () => ([role, undefined].includes(await roleNow(node.id)) ? (await set(node.id, before)) !== null
+        : 'Somebody else has changed this meanwhile.');
     say(role ? `${node.displayName} is now ${asRole[role]}.` : `${node.displayName} was removed.`, undo);
   };
   const give = (node: Member, before: Role, role: Role | undefined) => {
