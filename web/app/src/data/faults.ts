@@ -36,7 +36,8 @@ export function faultsByIndex(userErrors: readonly UserFault[], list: string): M
 
 // aboutForm is what a person reads below a form. There, a group that is missing is the one that the form is about.
 function aboutForm({ message }: UserFault): string {
-  return message.startsWith('there is no such user or group') ? 'This was deleted meanwhile, or you can no longer see it.' : sentence(message);
+  const isGone = message.startsWith('there is no such user or group');
+  return isGone ? 'This was deleted meanwhile, or you can no longer see it.' : sentence(message);
 }
 
 // aboutField is what a person reads at a field.
