@@ -15,10 +15,11 @@ import { closedWhileSaving, otherOrganisations, sharedAgain, twoChoices } from '
 import { accessible, accessibleDialogs, accessibleGraphiql } from './app/accessible.mjs';
 import { branches, branchFaults, languages } from './app/branches.mjs';
 import { copyLink, openByUrl } from './app/links.mjs';
-import { addedAgain, find, groups, largeGroup, newcomer, otherOrganisation, rejectedSocket, rejectedToken,
-  removedMember, signingInAndOut } from './app/people.mjs';
+import { addedAgain, find, groups, largeGroup, otherOrganisation, rejectedSocket, rejectedToken, removedMember,
+  signingInAndOut } from './app/people.mjs';
 import { avatars, compactView, dayHeadings, expiry, firstItemAbove, fullWidth, graphiqlLink, jumpToNewest, markdown,
   newItem, profilePage, shortcutKeys, strangeTitles } from './app/looks.mjs';
+import { newcomer } from './app/newcomer.mjs';
 import { drafts, history, hugeNote, noteTexts, renamedNote, suggestions, textConflict } from './app/notes.mjs';
 import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pastesOnPhone, visitorPaste } from './app/pastes.mjs';
 import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';

@@ -366,31 +366,6 @@ export async function find({ api, openAs }) {
   await page.context().close();
 }
 
-// newcomer has a token of a user that the gateway does not know yet.
-export async function newcomer({ openAs }) {
-  const page = await openAs(null);
-  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
-  await dialog(page).getByRole('textbox', { name: 'Access token' }).fill(process.env.NEWCOMER);
-  await dialog(page).getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { level: 1, name: 'Welcome' }).waitFor();
-  await page.getByText('You are signed in to demo, and have no profile yet.').waitFor();
-  await page.getByRole('textbox', { name: 'Name' }).fill('Nora Newcomer');
-  await page.getByRole('textbox', { name: 'Email' }).fill('nora');
-  await page.getByRole('button', { name: 'Create my profile' }).click();
-  await page.getByRole('textbox', { name: 'Email' }).and(page.locator('[aria-invalid="true"]')).waitFor();
-  await page.getByRole('textbox', { name: 'Email' }).fill('nora@demo.example');
-  await page.getByRole('button', { name: 'Create my profile' }).click();
-  await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
-  await page.getByText('Nothing here yet').waitFor();
-  await page.getByRole('button', { name: 'Create the first item' }).click();
-  await dialog(page).getByRole('radio', { name: 'Note' }).check();
-  await dialog(page).getByRole('textbox', { name: 'Title' }).fill('Hello');
-  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
-  await entry(page, 'Hello').waitFor();
-  await page.getByText('1 item · full access').waitFor();
-  await page.context().close();
-}
-
 // rejectedToken: the client says that the token is no longer accepted, and offers to sign in again.
 export async function rejectedToken({ openAs, faults }) {
   const page = await openAs('Ben');

@@ -44,6 +44,7 @@ const nowhere: Pick<MyGroups, 'edges' | 'pageInfo'> =
 export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
   const { claims } = useSession();
   const signedIn = claims !== null;
+  const me = useMe();
   const { go } = useNavigation();
   const say = useSay();
   const { open, show, close } = useOpening<'create'>();
@@ -70,21 +71,16 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
     <article className="page">
       <header className="page-head">
         <h1>My groups</h1>
-        <button type="button" className="button button-main" onClick={() => show('create')}>
-          <Plus /> New group
-        </button>
+        {me && (
+          <button type="button" className="button button-main" onClick={() => show('create')}>
+            <Plus /> New group
+          </button>
+        )}
       </header>
       {error && !groups && <Failed error={error} onRetry={() => refetch()} />}
       {error && groups && <Outdated error={error} onRetry={() => refetch()} />}
       {!error && !groups && <Loading what="Loading..." />}
-      {groups && hasNone(groups) && (
-        <Empty heading="No groups yet">
-          <p>
-            A group has its own library, which all its members can see. Create a group, ask a manager to add you to one, or{' '}
-            <To place={{ name: 'find', q: '' }}>search for groups</To> by name.
-          </p>
-        </Empty>
-      )}
+      {groups && hasNone(groups) && <NoGroups />}
       <ul className="principals" ref={list}>
         {groups?.edges.map(({ node, role }) => (
           <li key={node.id}>
@@ -122,6 +118,19 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
         />
       )}
     </article>
+  );
+}
+
+function NoGroups() {
+  const me = useMe();
+  return (
+    <Empty heading="No groups yet">
+      <p>
+        A group has its own library, which all its members can see.{' '}
+        {me === null ? <To place={{ name: 'home' }}>Create your profile first</To> : 'Create a group, ask a manager to add you to one'},
+        or <To place={{ name: 'find', q: '' }}>search for groups</To> by name.
+      </p>
+    </Empty>
   );
 }
 

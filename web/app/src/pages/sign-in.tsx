@@ -206,7 +206,7 @@ export function CreateProfile({ claims }: { claims: Claims }) {
       <h1>Welcome</h1>
       <p>
         You are signed in to {claims.tenant}, and have no profile yet. Create one to get a library of your own. Until then
-        you can only read.
+        you can only read, and create pastes.
       </p>
       <Form onSubmit={save} submission={submission} actions={<Submit busy={submission.busy}>Create my profile</Submit>}>
         <TextField
