@@ -5,7 +5,7 @@ import { button, draftsOf, field, makeNote, noteOf, openEditor, savedAsDraft, te
 const members = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }';
 
 // expire lets the gateway refuse the token of a page. The function that it returns signs in again, in the open dialog.
-async function expire(page) {
+export async function expire(page) {
   await page.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
   await page.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json',
     body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));

@@ -5,7 +5,7 @@ import { useApolloClient } from '@apollo/client/react';
 import { explain } from '../data/faults.ts';
 import { languagesByName, localeNamed } from '../data/locale.ts';
 import { Dialog } from '../ui/dialog.tsx';
-import { Actions, Form, TextField, type FormState } from '../ui/forms.tsx';
+import { Actions, Form, TextField, useCurrent, type FormState } from '../ui/forms.tsx';
 import { useOnline } from '../ui/notices.tsx';
 import { languageName } from '../ui/words.ts';
 import { isKnownLocale } from './use-draft.ts';
@@ -26,6 +26,7 @@ export function AddLanguage({ contentId, branch, known, onClose, onChosen }: Add
   const online = useOnline();
   const [text, setText] = useState('');
   const [state, setState] = useState<FormState & { faults: { locale?: string[] } }>(idle);
+  const error = useCurrent(state.error ?? null);
   const locale = localeNamed(text);
   const wrong = (why: string) => setState({ busy: false, faults: { locale: [why] } });
 
@@ -42,7 +43,7 @@ export function AddLanguage({ contentId, branch, known, onClose, onChosen }: Add
   };
   return (
     <Dialog title={branch > 1 ? `Add a language: branch ${branch}` : 'Add a language'} onClose={onClose} unsaved={false}>
-      <Form onSubmit={() => void choose()} submission={state} actions={<Actions submission={state} verb="Write the text" />}>
+      <Form onSubmit={() => void choose()} submission={{ ...state, error }} actions={<Actions submission={state} verb="Write the text" />}>
         <TextField
           label="Language"
           hint="Its name, such as German, or its code, also with a country, such as de_CH. Use xx for text in no language."

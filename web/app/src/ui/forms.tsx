@@ -96,7 +96,7 @@ export function useSubmit<Input extends object, Reply extends Payload, Field ext
 
 // useCurrent returns an error until the client knows that its cause is over: the network is
 // back, or an expired token was replaced.
-function useCurrent(error: Explanation | null): Explanation | null {
+export function useCurrent(error: Explanation | null): Explanation | null {
   const online = useOnline();
   const { expired } = useSession();
   if (error?.kind === 'offline' && online) return null;
