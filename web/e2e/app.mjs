@@ -28,7 +28,8 @@ import { freshGroup, freshPaste, freshRows, itemByItself, staleMembers } from '.
 import { silentGateway } from './app/silent.mjs';
 import { decidedSuggestions, overtakenVersion } from './app/decisions.mjs';
 import { draftInTwoWindows, savedBeforeLoss, expiredInEditor } from './app/drafts.mjs';
-import { expiredInLanguage } from './app/expired.mjs';
+import { expiredInDialogs, expiredInLanguage } from './app/expired.mjs';
+import { focusAfterBack, focusAfterSecret } from './app/focus.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { findItems, searchAgain, searching, searchLive, searchProgress, searchRows } from './app/searching.mjs';
 import { deletedItemLeavesLists, itemLifecycle, latePage, lostConnection, newEntries, olderAnswer, shareSuggestions,
@@ -38,16 +39,16 @@ import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEdito
   signedInAgain, smallScreen, textKeptAfterDeletion } from './app/unsaved.mjs';
 
 const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys, graphiqlLink,
-  profilePage, expiry, keyboard, phone, longNotice, errorMessages, storeDown, find, signingInAndOut, newcomer, rejectedToken,
-  rejectedSocket, groups, largeGroup, addedAgain, removedMember, otherOrganisation, itemLifecycle, mergedEdits, editConflicts, lateAnswers,
-  discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain, offline,
-  keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists, lostConnection,
-  silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts, renamedNote, hugeNote, drafts, draftInTwoWindows,
-  expiredInEditor, expiredInLanguage, savedBeforeLoss, textConflict, history, overtakenVersion, suggestions, decidedSuggestions, branches,
-  branchFaults, languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
-  newestItems, searching, searchProgress, searchAgain, searchLive, searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval,
-  otherOrganisations, sharedAgain, twoChoices, closedWhileSaving, findItems, firstItemAbove, titleOrder, keptOrder, newItem, strangeTitles,
-  accessible, accessibleDialogs, accessibleGraphiql };
+  profilePage, expiry, keyboard, focusAfterBack, focusAfterSecret, phone, longNotice, errorMessages, storeDown, find, signingInAndOut,
+  newcomer, rejectedToken, rejectedSocket, groups, largeGroup, addedAgain, removedMember, otherOrganisation, itemLifecycle, mergedEdits,
+  editConflicts, lateAnswers, discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken,
+  signedInAgain, offline, keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer,
+  deletedItemLeavesLists, lostConnection, silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts,
+  renamedNote, hugeNote, drafts, draftInTwoWindows, expiredInEditor, expiredInLanguage, expiredInDialogs, savedBeforeLoss, textConflict,
+  history, overtakenVersion, suggestions, decidedSuggestions, branches, branchFaults, languages, copyLink, openByUrl, visitorPaste,
+  pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
+  searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving,
+  findItems, firstItemAbove, titleOrder, keptOrder, newItem, strangeTitles, accessible, accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);
 const [part, parts] = (process.env.PART ?? '1/1').split('/').map(Number);

@@ -34,7 +34,7 @@ import { CreateProfile, SignIn } from './pages/sign-in.tsx';
 export function App() {
   const { place, go } = useNavigation();
   const client = useApolloClient();
-  const { claims, signedIn, expired, problem, signOut } = useSession();
+  const { claims, expired, problem, signOut } = useSession();
   const me = useMe();
   const say = useSay();
   const { open, show, close } = useOpening<'shortcuts' | 'create' | 'profile' | 'deleteAccount'>();
@@ -42,7 +42,7 @@ export function App() {
   const signIn = useOpening<'sign-in'>();
   const askToSignIn = () => signIn.show('sign-in');
   const [createdId, setCreatedId] = useState('');
-  const main = useFocusOnArrival(place, signedIn);
+  const main = useFocusOnArrival(place, me);
   useShortcuts(() => show('shortcuts'));
 
   const created = (item: CreatedItem, group: GroupName | null) => {
@@ -249,15 +249,20 @@ function Warnings({ expired, problem, onSignIn }: { expired: boolean; problem: s
 let justLoaded = true;
 
 // useFocusOnArrival moves focus to a page when the reader navigates to it, as a browser does
-// when it loads one. A signed-in reader who loads the start page is redirected and has
-// navigated to one page only: focus stays at its top, where the Tab key starts.
-function useFocusOnArrival(place: Place, signedIn: boolean): RefObject<HTMLElement | null> {
+// when it loads one, and when signing in has replaced what had focus. A signed-in reader who loads
+// the start page is redirected and has navigated to one page only: focus stays at its top, where
+// the Tab key starts. One who creates a profile there has pressed a button that leaves.
+function useFocusOnArrival(place: Place, me: ViewerQuery['viewer'] | undefined): RefObject<HTMLElement | null> {
   const main = useRef<HTMLElement>(null);
   const last = useRef(place);
-  const loading = useRef(justLoaded && signedIn && place.name === 'home');
+  const loading = useRef(justLoaded && place.name === 'home');
   useEffect(() => {
+    if (!justLoaded && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
     justLoaded = false;
   }, []);
+  useEffect(() => {
+    if (me === null) loading.current = false;
+  }, [me]);
   useEffect(() => {
     if (samePage(last.current, place)) return;
     const redirected = loading.current && document.activeElement === document.body;

@@ -10,6 +10,8 @@ export async function newcomer({ openAs, base }) {
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();
   const welcome = page.getByRole('heading', { level: 1, name: 'Welcome' });
   await welcome.waitFor();
+  const onMain = () => page.waitForFunction(() => document.activeElement.id === 'main');
+  await onMain();
   await page.getByText('You are signed in to demo, and have no profile yet.').waitFor();
   await page.getByText('Until then you can only read, and create pastes.').waitFor();
   await page.goto(`${base}/app/pastes`);
@@ -24,6 +26,7 @@ export async function newcomer({ openAs, base }) {
   expect(await page.getByRole('button', { name: /^(New|New group|Create.*)$/ }).count(), 0, 'buttons that need a profile');
   await first.click();
   await welcome.waitFor();
+  await page.reload();
   await page.getByRole('textbox', { name: 'Name' }).fill('Nora Newcomer');
   await page.getByRole('textbox', { name: 'Email' }).fill('nora');
   await page.getByRole('button', { name: 'Create my profile' }).click();
@@ -31,6 +34,7 @@ export async function newcomer({ openAs, base }) {
   await page.getByRole('textbox', { name: 'Email' }).fill('nora@demo.example');
   await page.getByRole('button', { name: 'Create my profile' }).click();
   await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+  await onMain();
   await page.getByText('Nothing here yet').waitFor();
   await page.getByRole('button', { name: 'Create the first item' }).click();
   await dialog(page).getByRole('radio', { name: 'Note' }).check();

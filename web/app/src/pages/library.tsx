@@ -77,6 +77,7 @@ function Library({ place, principal, unseen, createdId, error, refetchHead, onCr
   const [live, setLive] = useState<Live>('');
   const [newest, setNewest] = useState(noJump);
   const searching = isNarrow(place.filter);
+  const onGone = useFocusOnClose(list, place.item);
   return (
     <div className={place.item ? 'layout layout-open' : 'layout'}>
       <div className="layout-list" ref={list} inert={Boolean(place.item) && !wide}>
@@ -116,10 +117,26 @@ function Library({ place, principal, unseen, createdId, error, refetchHead, onCr
           </>
         )}
       </div>
-      {place.item && <OpenItem key={place.item} id={place.item} place={place} principal={principal} list={list} onChanged={(gone) =>
+      {place.item && <OpenItem key={place.item} id={place.item} place={place} principal={principal} onGone={onGone} onChanged={(gone) =>
         (liveEntries.current ?? results.current)?.changed(gone)} />}
     </div>
   );
+}
+
+// useFocusOnClose moves focus to the entry of an item that was closed, also by Back, unless focus is in the list or elsewhere. It
+// returns a function that says that the item is gone: its entry may be shown for a moment longer, and would lose focus then.
+function useFocusOnClose(list: RefObject<HTMLElement | null>, item: string | null): () => void {
+  const open = useRef(item);
+  useEffect(() => {
+    const main = document.querySelector('main');
+    if (open.current && !item && [main, document.body].includes(document.activeElement as HTMLElement)) {
+      (elementOf(list.current, open.current)?.querySelector('a') ?? main)?.focus({ preventScroll: true });
+    }
+    open.current = item;
+  }, [list, item]);
+  return useCallback(() => {
+    open.current = '';
+  }, []);
 }
 
 // viewOf returns the view of the library that a place shows.
@@ -213,30 +230,20 @@ interface OpenItemProps {
   id: string;
   place: LibraryPlace;
   principal: Owner;
-  list: RefObject<HTMLElement | null>;
   onChanged: (gone?: string) => void;
+  onGone: () => void;
 }
 
 // OpenItem shows the open item: next to the list if there is enough space, otherwise over it.
-function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
+function OpenItem({ id, place, principal, onChanged, onGone }: OpenItemProps) {
   const { claims } = useSession();
   const { close } = useNavigation();
   const wide = useWide();
-  const back = useCallback(
-    (entry: HTMLElement | null) => {
-      close({ ...place, item: null });
-      // The list is inert until it is rendered again.
-      requestAnimationFrame(() => (entry?.isConnected ? entry : document.querySelector('main'))?.focus({ preventScroll: true }));
-    },
-    [close, place],
-  );
-  // Focus that is in the list stays there.
-  const leave = useCallback(() => {
-    const row = list.current?.contains(document.activeElement) ? document.activeElement : elementOf(list.current, id)?.querySelector('a');
-    back((row ?? null) as HTMLElement | null);
-  }, [back, list, id]);
-  // The entry of a removed item may be shown for a moment longer, and would lose focus then.
-  const gone = useCallback(() => back(null), [back]);
+  const leave = useCallback(() => close({ ...place, item: null }), [close, place]);
+  const gone = useCallback(() => {
+    onGone();
+    leave();
+  }, [onGone, leave]);
 
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

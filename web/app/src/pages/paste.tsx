@@ -81,6 +81,7 @@ function Shown({ paste, gone, error, reread }: ShownProps) {
 
 function Whole({ paste, error, reread, show }: Omit<ShownProps, 'gone'> & { show: (dialog: 'edit' | 'delete') => void }) {
   const { copy, byHand } = useCopyLink();
+  const title = useRef<HTMLHeadingElement>(null);
   const [hasLink, setHasLink] = useState(false);
   const linkCopied = () => setHasLink(true);
   return (
@@ -89,11 +90,13 @@ function Whole({ paste, error, reread, show }: Omit<ShownProps, 'gone'> & { show
         <Back /> Pastes
       </To>
       <header>
-        <h1>{pasteTitle(paste.title)}</h1>
+        <h1 ref={title} tabIndex={-1}>
+          {pasteTitle(paste.title)}
+        </h1>
         <Facts paste={paste} />
       </header>
       {error !== undefined && <Outdated error={error} onRetry={reread} />}
-      <Created paste={paste} hasLink={hasLink} onLink={linkCopied} />
+      <Created paste={paste} hasLink={hasLink} onLink={linkCopied} onSaved={() => title.current?.focus()} />
       <div className="actions">
         <button type="button" className="button" onClick={() => copy('Text', paste.body)}>
           Copy text
@@ -142,10 +145,11 @@ interface CreatedProps {
   // hasLink: the reader has copied the link.
   hasLink: boolean;
   onLink: () => void;
+  onSaved: () => void;
 }
 
 // Created shows, once, the link and the secret of a paste that was just created.
-function Created({ paste: { id, isPrivate }, hasLink, onLink }: CreatedProps) {
+function Created({ paste: { id, isPrivate }, hasLink, onLink, onSaved }: CreatedProps) {
   const { of, keep } = usePasteSecrets();
   const { copy, byHand } = useCopyLink();
   const kept = of(id);
@@ -156,6 +160,10 @@ function Created({ paste: { id, isPrivate }, hasLink, onLink }: CreatedProps) {
   useUnsaved(lost.length > 0, (proceed) => setLeaving({ proceed }));
   if (!kept?.fresh) return null;
   const { secret } = kept;
+  const close = () => {
+    keep(id, { secret, fresh: false });
+    onSaved();
+  };
   const leave = () => {
     setLeaving(null);
     leaving?.proceed();
@@ -197,7 +205,7 @@ function Created({ paste: { id, isPrivate }, hasLink, onLink }: CreatedProps) {
         )}
       </dl>
       {byHand}
-      <button type="button" className="button button-main" onClick={() => keep(id, { secret, fresh: false })}>
+      <button type="button" className="button button-main" onClick={close}>
         {!secret ? 'Close' : isPrivate ? 'I have saved the link and the secret' : 'I have saved the secret'}
       </button>
       {leaving && (

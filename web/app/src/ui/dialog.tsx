@@ -128,10 +128,11 @@ function useShown(dialog: RefObject<HTMLDialogElement | null>, returnTo: FocusTa
   );
 }
 
-// focusDialog moves focus to the last open dialog, and returns whether there is one.
+// focusDialog moves focus to the last open dialog, to its first field if it has one, and returns whether there is a dialog.
 export function focusDialog(): boolean {
   const around = [...document.querySelectorAll('dialog[open]')].at(-1);
-  if (around) focusOn(around.querySelector('[data-autofocus], button'));
+  const first = (what: string) => around?.querySelector(what) ?? null;
+  focusOn(first('[data-autofocus]') ?? first('input:not([type="radio"]), textarea, select') ?? first('button'));
   return around !== undefined;
 }
 
