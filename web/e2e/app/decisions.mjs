@@ -1,5 +1,5 @@
 // Decisions about the text of a note that somebody else has made or overtaken meanwhile.
-import { dialog, expect, says } from './fixture.mjs';
+import { dialog, expect, live, openEntry, says } from './fixture.mjs';
 import { broken, makeNote, noteOf, saveText } from './notes.mjs';
 
 const publish = 'mutation ($in: PublishRevisionInput!) { publishRevision(input: $in) { userErrors { message } } }';
@@ -54,6 +54,9 @@ export async function overtakenVersion({ api, openAs }) {
   await isSet(4);
 
   // What is current is not on the page that was read.
+  await ann.reload();
+  await noteOf(ann).getByRole('button', { name: 'History…' }).click();
+  await line(4).getByText('Current', { exact: true }).waitFor();
   await setAsCleo(api, id, 1);
   await refused(5, 'Ann Archer', 1);
   await line(4).getByRole('button', { name: 'Set as current' }).waitFor();
@@ -129,4 +132,54 @@ export async function decidedSuggestions({ api, openAs }) {
   expect(await dialog(cleo).locator('.fault').count(), 0, 'errors that are shown to the author');
   expect(await dialog(cleo).getByRole('button', { name: 'Withdraw' }).count(), 0, 'buttons of suggestions that were decided');
   await Promise.all([ann, cleo].map((page) => page.context().close()));
+}
+
+// historyReadAgain: an open history shows what others publish or make current. What the reader compares, and focus, stay.
+export async function historyReadAgain({ api, openAs }) {
+  const id = await makeNote(api, 'Flan', { role: 'EDITOR', body: 'milk 1' });
+  const list = (page) => dialog(page).getByRole('list', { name: 'Versions' });
+  const line = (page, version) => list(page).getByRole('listitem', { name: `Version ${version}`, exact: true });
+  const isCurrent = (page, version) => line(page, version).getByText('Current', { exact: true }).waitFor();
+  const changes = (page, version) => line(page, version).getByRole('button', { name: 'Show changes' });
+  const compared = async (page) => {
+    const choice = (name) => dialog(page).getByRole('combobox', { name, exact: true }).inputValue();
+    return [await choice('Compare'), await choice('with')];
+  };
+  const ann = await openAs('Ann');
+  await live(ann);
+  await openEntry(ann, 'Flan');
+  await noteOf(ann).getByRole('button', { name: 'History…' }).click();
+  await isCurrent(ann, 1);
+  await changes(ann, 1).focus();
+  await saveText(api, 'Cleo', id, { title: 'Flan', body: 'milk 2' });
+  await isCurrent(ann, 2);
+  expect(await list(ann).getByText('Current', { exact: true }).count(), 1, 'versions that are shown as current');
+  expect(await compared(ann), ['0', '0'], 'what is compared after another version was published');
+  await changes(ann, 1).and(ann.locator(':focus')).waitFor();
+  // What the reader has made current is not shown as current any more either.
+  await line(ann, 1).getByRole('button', { name: 'Set as current' }).click();
+  await isCurrent(ann, 1);
+  await setAsCleo(api, id, 2);
+  await isCurrent(ann, 2);
+  expect(await list(ann).getByText('Current', { exact: true }).count(), 1, 'versions that are shown as current now');
+  await ann.context().close();
+
+  // An item by itself is read again when the reader comes back. All versions that were shown still are.
+  for (let n = 3; n < 33; n += 1) await saveText(api, 'Ann', id, { title: 'Flan', body: `milk ${n}` });
+  const cleo = await openAs('Cleo', { path: `/app/item/${id}` });
+  const comeBack = () => cleo.evaluate(() => dispatchEvent(new Event('focus')));
+  await noteOf(cleo).getByRole('button', { name: 'History…' }).click();
+  await isCurrent(cleo, 32);
+  await changes(cleo, 3).focus();
+  await saveText(api, 'Ann', id, { title: 'Flan', body: 'milk 33' });
+  await comeBack();
+  await isCurrent(cleo, 33);
+  await changes(cleo, 3).and(cleo.locator(':focus')).waitFor();
+  await changes(cleo, 1).click();
+  await saveText(api, 'Ann', id, { title: 'Flan', body: 'milk 34' });
+  await comeBack();
+  await isCurrent(cleo, 34);
+  expect([await compared(cleo), await list(cleo).getByRole('listitem').count()], [['0', '0'], 34], 'what is shown afterwards');
+  await changes(cleo, 1).and(cleo.locator(':focus')).waitFor();
+  await cleo.context().close();
 }

@@ -1,6 +1,6 @@
 // The revisions of a text: who saved each and when, which one is current, and the differences
 // between two of them.
-import { useRef, useState, type MouseEvent, type RefObject } from 'react';
+import { useEffect, useRef, useState, type MouseEvent, type RefObject } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import { AcceptedSuggestionsDocument, NoteHistoryDocument, PublishRevisionDocument, RevisionDocument,
   type RevisionHeadFragment } from '../generated/operations.ts';
@@ -8,6 +8,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';
 import { ActionFaults, useSubmit } from '../ui/forms.tsx';
 import { useSay, type Undo } from '../ui/notices.tsx';
+import { useReadAgain } from '../ui/read-again.ts';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
 import { Title } from '../ui/title.tsx';
 import { dateOf, textHeading, versionOf } from '../ui/words.ts';
@@ -16,19 +17,32 @@ import { readRevision, type TextId } from './use-draft.ts';
 
 interface NoteHistoryProps {
   textId: TextId;
+  // The version of the item: it changes when somebody publishes.
+  version: number;
   mayEdit: boolean;
   onClose: () => void;
   onChanged: () => void;
 }
 
-export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistoryProps) {
+export function NoteHistory({ textId, version, mayEdit, onClose, onChanged }: NoteHistoryProps) {
   const list = useRef<HTMLOListElement>(null);
   const { nodes, error, hasMore, more, reread } = useHistory(textId);
-  const suggested = useSuggested(textId.contentId);
-  const { shown, submission, makeCurrent } = useMakeCurrent({ textId, nodes, list, reread, onChanged });
+  const { suggested, refetch } = useSuggested(textId.contentId);
+  const { submission, makeCurrent } = useMakeCurrent({ textId, nodes: nodes ?? [], list, reread, onChanged });
   const [chosen, setChosen] = useState<{ from: number; to: number } | null>(null);
   const newest = nodes?.[0]?.number ?? 0;
   const pair = chosen ?? { from: Math.max(0, newest - 1), to: newest };
+  // What is compared stays when there is a newer version.
+  const readAgain = () => {
+    if (nodes && nodes.length > 0) setChosen(pair);
+    return Promise.all([reread(), refetch()]);
+  };
+  const known = useRef(version);
+  useEffect(() => {
+    if (known.current !== version) readAgain().catch(() => {});
+    known.current = version;
+  }, [version]);
+  useReadAgain(readAgain);
   return (
     <Dialog title={textHeading('History', textId)} onClose={onClose} wide>
       <div className="dialog-text">
@@ -36,10 +50,10 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
           : <Failed error={error} onRetry={reread} heading="Could not load the history" />)}
         {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}
         {nodes?.length === 0 && <p>There are no versions yet. Publishing a text creates the first one.</p>}
-        {shown.length > 0 && (
+        {nodes && nodes.length > 0 && (
           <>
             <ol className="revisions" ref={list} tabIndex={-1} aria-label="Versions">
-              {shown.map((revision) => (
+              {nodes.map((revision) => (
                 <RevisionLine key={revision.number} revision={revision} suggestedBy={suggested.get(revision.key)} busy={submission.busy}
                   onCompare={setChosen} onMakeCurrent={mayEdit ? makeCurrent : undefined} />
               ))}
@@ -56,35 +70,33 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
 }
 
 interface MakeCurrentProps extends Pick<NoteHistoryProps, 'textId' | 'onChanged'> {
-  nodes: readonly RevisionHeadFragment[] | null;
+  nodes: readonly RevisionHeadFragment[];
   list: RefObject<HTMLElement | null>;
   reread: () => Promise<unknown>;
 }
 
-// useMakeCurrent returns the revisions with what the viewer has made current, and makeCurrent, which returns whether it did that. If
-// another revision is current than the list shows, it only reads the list again: the viewer has not seen what would be replaced.
+// useMakeCurrent returns makeCurrent, which makes a revision current, reads the list again, and returns whether it did that. If another
+// revision is current than the list shows, it only reads the list again: the viewer has not seen what would be replaced.
 function useMakeCurrent({ textId, nodes, list, reread, onChanged }: MakeCurrentProps) {
   const client = useApolloClient();
   const say = useSay();
   const submission = useSubmit(PublishRevisionDocument, [], { keyed: false });
-  const [made, setMade] = useState<number | null>(null);
-  const shown = (nodes ?? []).map((revision) => (made === null ? revision : { ...revision, isCurrent: revision.number === made }));
 
   const set = async (number: number, isSeen: (current: number) => boolean) => {
     const { contentId, branch, locale } = textId;
     const outcome = await submission.run(async (post) => {
       const former = await readRevision(client, textId, null);
       const refused = former !== null && !isSeen(former.number);
-      if (refused) await reread();
-      return { former, refused, userErrors: refused ? [] : (await post({ contentId, branch, locale, number })).userErrors };
+      const userErrors = refused ? [] : (await post({ contentId, branch, locale, number })).userErrors;
+      if (userErrors.length === 0) await reread();
+      return { former, refused, userErrors };
     });
     if (!outcome) return null;
-    setMade(outcome.refused ? null : number);
     onChanged();
     return outcome;
   };
   const makeCurrent = async ({ number }: RevisionHeadFragment) => {
-    const { former, refused } = (await set(number, (current) => isShownAsCurrent(shown, current))) ?? {};
+    const { former, refused } = (await set(number, (current) => isShownAsCurrent(nodes, current))) ?? {};
     if (former && refused) {
       list.current?.focus();
       say(`${versionOf(former.number)} by ${former.author?.displayName ?? 'an unknown author'} has become current meanwhile. `
@@ -96,7 +108,7 @@ function useMakeCurrent({ textId, nodes, list, reread, onChanged }: MakeCurrentP
     say(`${versionOf(number)} is current now.`, former ? undo : undefined);
     return true;
   };
-  return { shown, submission, makeCurrent };
+  return { submission, makeCurrent };
 }
 
 // isShownAsCurrent reports whether the first pages of a list, newest first, are right about what is current. If they show nothing as
@@ -110,22 +122,36 @@ function isShownAsCurrent(shown: readonly RevisionHeadFragment[], current: numbe
 // of only the texts without a locale: they are the first ones of the list of all.
 function useHistory({ contentId, branch, locale }: TextId) {
   const client = useApolloClient();
-  return usePages(`${contentId} ${branch} ${locale}`, async (after) => {
+  const read = async (after: string | null) => {
     const { data } = await client.query({ query: NoteHistoryDocument, variables: { id: contentId, branch, locale, after },
       fetchPolicy: 'no-cache' });
     const page = data?.content?.branch?.revisions;
     const nodes = page?.nodes.filter((node) => node.locale === locale) ?? [];
     const whole = nodes.length === page?.nodes.length;
     return { nodes, after: whole && page?.pageInfo.hasNextPage ? page.pageInfo.endCursor : null };
+  };
+  // A list that is read again still has all the revisions that it had, and reading more of them is not interrupted.
+  const oldest = useRef(Infinity);
+  const adding = useRef<Promise<unknown>>(Promise.resolve());
+  const pages = usePages(`${contentId} ${branch} ${locale}`, async (after) => {
+    let page = await read(after);
+    while (after === null && page.after !== null && (page.nodes.at(-1)?.number ?? 0) > oldest.current) {
+      const next = await read(page.after);
+      page = { nodes: [...page.nodes, ...next.nodes], after: next.after };
+    }
+    return page;
   });
+  oldest.current = pages.nodes?.at(-1)?.number ?? Infinity;
+  return { ...pages, more: () => (adding.current = pages.more()), reread: () => adding.current.catch(() => {}).then(pages.reread) };
 }
 
 // useSuggested returns the authors of accepted suggestions, by the keys of their revisions.
-function useSuggested(id: string): Map<string, string> {
-  const { data } = useQuery(AcceptedSuggestionsDocument, { variables: { id }, fetchPolicy: 'no-cache' });
+function useSuggested(id: string) {
+  const { data, refetch } = useQuery(AcceptedSuggestionsDocument, { variables: { id }, fetchPolicy: 'no-cache' });
   const nodes = data?.content?.suggestions.nodes ?? [];
-  return new Map(nodes.flatMap(({ author, resultingRevision }) =>
+  const suggested = new Map<string, string>(nodes.flatMap(({ author, resultingRevision }) =>
     (author && resultingRevision ? [[resultingRevision.key, author.displayName]] : [])));
+  return { suggested, refetch };
 }
 
 interface RevisionLineProps {

@@ -177,7 +177,7 @@ function NoteDialog({ item, gone, opened: { textId, locales }, current, branched
   };
   switch (open) {
     case 'history':
-      return <NoteHistory textId={textId} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
+      return <NoteHistory textId={textId} version={item.version} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
     case 'suggest':
       return <Suggest textId={textId} itemTitle={item.title} namesItem={namesItem} onClose={close}
         onSuggested={() => done('Suggestion sent.')} />;
