@@ -1,6 +1,6 @@
 // Drafts in two windows, after a token has expired, and after their author has lost the right to edit.
 import { confirm, dialog, discard, expect, says } from './fixture.mjs';
-import { button, draftsOf, field, makeNote, noteOf, openEditor, savedAsDraft, textOf } from './notes.mjs';
+import { broken, button, draftsOf, field, makeNote, noteOf, openEditor, savedAsDraft, textOf } from './notes.mjs';
 
 const members = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }';
 
@@ -166,4 +166,40 @@ export async function savedBeforeLoss({ api, openAs }) {
   await cleo.keyboard.press('Escape');
   await discard(cleo);
   await cleo.context().close();
+}
+
+// failedDiscard: a draft that could not be discarded, or published, is still there, and the editor says which of both has failed.
+export async function failedDiscard({ api, openAs, faults }) {
+  const id = await makeNote(api, 'Chutney', { body: 'old' });
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
+  const fails = (text) => dialog(ann).locator('.saving .fault').getByText(text, { exact: true }).waitFor();
+  await openEditor(ann);
+  await field(ann, 'Text').fill('new');
+  await savedAsDraft(ann);
+  let down = '';
+  await broken(ann, 'PublishDraft', () => down === 'publish');
+  await broken(ann, 'DiscardDraft', () => down === 'discard');
+  const discardIt = async () => {
+    await button(ann, 'Discard draft').click();
+    await confirm(ann, 'Discard your draft?', 'Discard');
+  };
+  down = 'discard';
+  await discardIt();
+  await fails('Not discarded. The service is temporarily unavailable.');
+  down = 'publish';
+  await button(ann, 'Publish').click();
+  await fails('Not published. The service is temporarily unavailable.');
+  down = '';
+  await ann.context().setOffline(true);
+  await discardIt();
+  await fails('Not discarded. You are offline.');
+  expect((await draftsOf(api, 'Ann', id)).map(({ body }) => body), ['new'], 'the draft that was not discarded');
+  await ann.context().setOffline(false);
+  await dialog(ann).getByText('Not discarded.').waitFor({ state: 'detached' });
+  await discardIt();
+  await says(ann, 'Draft discarded.');
+  expect(await draftsOf(api, 'Ann', id), [], 'the drafts afterwards');
+  const others = faults.filter((fault) => !/ERR_INTERNET_DISCONNECTED/.test(fault));
+  faults.splice(0, faults.length, ...others);
+  await ann.context().close();
 }

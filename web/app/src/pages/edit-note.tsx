@@ -43,6 +43,8 @@ export function EditNote({ item, gone, textId, userId, hidden, branched, namesIt
   const mayEdit = !gone && item.viewerCanEdit;
   const { session, state, error, open } = useDraft(textId, userId, item, mayEdit, namesItem);
   const [discarding, setDiscarding] = useState(false);
+  // What was tried last, and may have failed.
+  const [tried, setTried] = useState<'published' | 'discarded'>('published');
   const [refused, setRefused] = useState(0);
   // Whether the author says that the texts are merged: then what is missing is shown.
   const [merged, setMerged] = useState(false);
@@ -68,6 +70,7 @@ export function EditNote({ item, gone, textId, userId, hidden, branched, namesIt
   }, [state.stale, state.current]);
 
   const publish = async () => {
+    setTried('published');
     const { elsewhere, stale, text } = session.state();
     const merging = stale && !elsewhere;
     const isMissing = merging && missingOf(session.state()).length > 0;
@@ -87,6 +90,7 @@ export function EditNote({ item, gone, textId, userId, hidden, branched, namesIt
     (question ?? document.querySelector('dialog .saving .fault'))?.scrollIntoView({ block: question && !missing ? 'start' : 'center' });
   }, [refused]);
   const discard = async () => {
+    setTried('discarded');
     if (await session.discard()) onDiscarded();
     else setDiscarding(false);
   };
@@ -111,7 +115,7 @@ export function EditNote({ item, gone, textId, userId, hidden, branched, namesIt
             <p className="note-empty">{noText(textId.locale, hidden ? textId.branch : null)} Yours will be the first.</p>
           )}
           <Fields state={state} session={session} lost={lost} />
-          {!lost && <SavingStatus state={state} onRetry={() => void session.flush()} />}
+          {!lost && <SavingStatus state={state} tried={tried} onRetry={() => void session.flush()} />}
         </Form>
       )}
       {discarding && (
@@ -181,7 +185,7 @@ const savingText: Record<State['saving'], string> = {
   failed: '',
 };
 
-function SavingStatus({ state, onRetry }: { state: State; onRetry: () => void }) {
+function SavingStatus({ state, tried, onRetry }: { state: State; tried: string; onRetry: () => void }) {
   const why = whyNot(state);
   const signedOut = explain(state.error).kind === 'signedOut';
   return (
@@ -198,7 +202,7 @@ function SavingStatus({ state, onRetry }: { state: State; onRetry: () => void })
             )}
           </p>
         )}
-        {state.saving !== 'failed' && why && <p className="fault">Not published. {why}</p>}
+        {state.saving !== 'failed' && why && <p className="fault">Not {tried}. {why}</p>}
         {signedOut && <SignInAgain />}
       </div>
     </div>
