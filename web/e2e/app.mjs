@@ -26,7 +26,7 @@ import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';
 import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown } from './app/reading.mjs';
 import { freshGroup, freshPaste, freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
 import { silentGateway } from './app/silent.mjs';
-import { decidedSuggestions, overtakenVersion, historyReadAgain } from './app/decisions.mjs';
+import { decidedSuggestions, overtakenVersion, historyReadAgain, overtakenBranch } from './app/decisions.mjs';
 import { draftInTwoWindows, savedBeforeLoss, expiredInEditor, failedDiscard } from './app/drafts.mjs';
 import { expiredInDialogs, expiredInLanguage } from './app/expired.mjs';
 import { focusAfterBack, focusAfterSecret } from './app/focus.mjs';
@@ -48,7 +48,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
   history, overtakenVersion, suggestions, decidedSuggestions, branches, branchFaults, languages, copyLink, openByUrl, visitorPaste,
   pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
   searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving,
-  findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, strangeTitles, accessible,
+  findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, overtakenBranch, strangeTitles, accessible,
   accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);

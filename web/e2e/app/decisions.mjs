@@ -1,6 +1,6 @@
 // Decisions about the text of a note that somebody else has made or overtaken meanwhile.
 import { dialog, expect, live, openEntry, says } from './fixture.mjs';
-import { broken, makeNote, noteOf, saveText } from './notes.mjs';
+import { broken, button, field, makeNote, noteOf, openEditor, savedAsDraft, saveText } from './notes.mjs';
 
 const publish = 'mutation ($in: PublishRevisionInput!) { publishRevision(input: $in) { userErrors { message } } }';
 const suggest = 'mutation ($in: SuggestRevisionInput!) { suggestRevision(input: $in) { suggestion { id } userErrors { message } } }';
@@ -181,5 +181,60 @@ export async function historyReadAgain({ api, openAs }) {
   await isCurrent(cleo, 34);
   expect([await compared(cleo), await list(cleo).getByRole('listitem').count()], [['0', '0'], 34], 'what is shown afterwards');
   await changes(cleo, 1).and(cleo.locator(':focus')).waitFor();
+  await cleo.context().close();
+}
+
+// overtakenBranch: a text is not published if its branch has become the current one, or is that no longer, since the editor said who
+// sees it. The editor says so, and the author decides again.
+export async function overtakenBranch({ api, openAs }) {
+  const id = await makeNote(api, 'Gratin', { role: 'EDITOR', body: 'leek' });
+  const asAnn = async (mutation, input) => {
+    const [answer] = Object.values(await api('Ann', mutation, { in: { contentId: id, ...input } }));
+    expect(answer.userErrors, [], `faults of ${mutation}`);
+  };
+  const show = (branch) => asAnn('mutation ($in: SetCurrentBranchInput!) { setCurrentBranch(input: $in) { userErrors { message } } }',
+    { branch, working: false });
+  const bodies = async () => {
+    const { one, two } = (await api('Ann', `query ($id: ID!) { content(id: $id) {
+      one: revision(branch: 1) { body } two: revision(branch: 2) { body } } }`, { id })).content;
+    return [one.body, two.body];
+  };
+  await asAnn('mutation ($in: CreateBranchInput!) { createBranch(input: $in) { userErrors { message } } }', { copyFrom: 1 });
+  const cleo = await openAs('Cleo', { path: `/app/item/${id}` });
+  const seen = dialog(cleo).getByText('Branch 1: everyone who can open the item sees what you publish.');
+  const unseen = dialog(cleo).getByText('Visitors do not see branch 1.');
+  await openEditor(cleo);
+  await seen.waitFor();
+  await field(cleo, 'Text').fill('chard');
+  await show(2);
+  await button(cleo, 'Publish').click();
+  await says(cleo, 'Not published: visitors do not see branch 1 any more.');
+  await unseen.and(cleo.locator(':focus')).waitFor();
+  expect(await bodies(), ['leek', 'leek'], 'the texts before the author has seen who sees them');
+  await show(1);
+  await button(cleo, 'Publish').click();
+  await says(cleo, 'Not published: visitors see branch 1 now.');
+  await seen.and(cleo.locator(':focus')).waitFor();
+  expect(await bodies(), ['leek', 'leek'], 'the texts that visitors would have seen');
+  await button(cleo, 'Publish').click();
+  await says(cleo, 'Published.');
+  expect(await bodies(), ['chard', 'leek'], 'the published text');
+
+  // Without knowing who would see it, nothing is published.
+  await openEditor(cleo);
+  await field(cleo, 'Text').fill('fennel');
+  await savedAsDraft(cleo);
+  await show(2);
+  let down = true;
+  await broken(cleo, 'NoteText', () => down);
+  await button(cleo, 'Publish').click();
+  await dialog(cleo).getByText('Not published. The service is temporarily unavailable.').waitFor();
+  expect(await bodies(), ['chard', 'leek'], 'the texts after a failure');
+  down = false;
+  await button(cleo, 'Publish').click();
+  await unseen.and(cleo.locator(':focus')).waitFor();
+  await button(cleo, 'Publish').click();
+  await says(cleo, 'Published in branch 1.');
+  expect(await bodies(), ['fennel', 'leek'], 'the text that visitors do not see');
   await cleo.context().close();
 }

@@ -22,7 +22,8 @@ export interface DraftSession<Revision> {
   takeElsewhere(): Promise<void>;
   // rebase saves a text, this one by default, with the current text as its base.
   rebase(text?: PlainText): Promise<boolean>;
-  publish(): Promise<boolean>;
+  // publish first asks whether the author has seen who will see the text.
+  publish(isSeen?: () => Promise<boolean>): Promise<boolean>;
   discard(): Promise<boolean>;
 }
 
@@ -71,7 +72,7 @@ export function draftSession<Revision extends Published>(gateway: DraftGateway<R
       store.set({ text, stale: false, base: null });
       return saving.resave();
     },
-    publish: () => whileBusy(store, () => publish(store, gateway, saving.confirm)),
+    publish: (isSeen = async () => true) => whileBusy(store, () => publish(store, gateway, saving.confirm, isSeen)),
     async discard() {
       saving.unschedule();
       await saving.running();
@@ -106,8 +107,8 @@ async function whileBusy<Revision>(store: DraftStore<Revision>, act: () => Promi
 // publish publishes what the editor shows. The draft may be another one by now, so save saves the text first: without a draft
 // afterwards, it was published meanwhile.
 async function publish<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>,
-  save: () => Promise<boolean>): Promise<boolean> {
-  if (!(await save()) || store.state().stale) return false;
+  save: () => Promise<boolean>, isSeen: () => Promise<boolean>): Promise<boolean> {
+  if (!(await save()) || store.state().stale || !(await isSeen())) return false;
   if (store.stored.version === 0) return true;
   const { userErrors } = await gateway.publish();
   if (userErrors.length === 0 || (hasCode(userErrors, 'NOT_FOUND') && (await save()) && store.stored.version === 0)) return true;

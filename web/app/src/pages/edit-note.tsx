@@ -13,6 +13,7 @@ import { Diff } from '../ui/diff.tsx';
 import { Form, TextField } from '../ui/forms.tsx';
 import { Markdown } from '../ui/markdown.tsx';
 import { Failed, Loading, SignInAgain } from '../ui/states.tsx';
+import { useSay } from '../ui/notices.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { dateOf, noText, textHeading } from '../ui/words.ts';
 import { CopyText, useCloseWhen } from './edit-item.tsx';
@@ -30,6 +31,8 @@ interface EditNoteProps {
   userId: string;
   // Whether the branch is one that visitors do not see.
   hidden: boolean;
+  // readHidden reads that again.
+  readHidden: () => Promise<boolean>;
   // Whether the item has another branch.
   branched: boolean;
   // Whether the text gives the item its title.
@@ -39,7 +42,8 @@ interface EditNoteProps {
   onDiscarded: () => void;
 }
 
-export function EditNote({ item, gone, textId, userId, hidden, branched, namesItem, onClose, onPublished, onDiscarded }: EditNoteProps) {
+export function EditNote({ item, gone, textId, userId, hidden, readHidden, branched, namesItem, onClose, onPublished,
+  onDiscarded }: EditNoteProps) {
   const mayEdit = !gone && item.viewerCanEdit;
   const { session, state, error, open } = useDraft(textId, userId, item, mayEdit, namesItem);
   const [discarding, setDiscarding] = useState(false);
@@ -69,6 +73,16 @@ export function EditNote({ item, gone, textId, userId, hidden, branched, namesIt
     unmerged.current = state.stale ? state.text : null;
   }, [state.stale, state.current]);
 
+  const say = useSay();
+  const about = useRef<HTMLParagraphElement>(null);
+  const moved = useRef(false);
+  // Whether visitors still see the branch, or do not, as the editor says.
+  const isSeen = async () => {
+    moved.current = (await readHidden()) !== hidden;
+    const { branch } = textId;
+    if (moved.current) say(`Not published: visitors ${hidden ? `see branch ${branch} now` : `do not see branch ${branch} any more`}.`);
+    return !moved.current;
+  };
   const publish = async () => {
     setTried('published');
     const { elsewhere, stale, text } = session.state();
@@ -76,7 +90,7 @@ export function EditNote({ item, gone, textId, userId, hidden, branched, namesIt
     const isMissing = merging && missingOf(session.state()).length > 0;
     if (isMissing) setMerged(true);
     else if (!merging || (text !== unmerged.current && (await session.rebase()))) {
-      if (await session.publish()) return onPublished();
+      if (await session.publish(isSeen)) return onPublished();
     }
     setRefused((times) => times + 1);
   };
@@ -85,7 +99,9 @@ export function EditNote({ item, gone, textId, userId, hidden, branched, namesIt
     if (refused === 0) return;
     unmerged.current = null;
     const missing = state.elsewhere ? null : document.querySelector<HTMLElement>('dialog .missing-parts');
-    const question = missing ?? document.querySelector<HTMLElement>('dialog [role="group"].overtaken');
+    const question = missing ?? document.querySelector<HTMLElement>('dialog [role="group"].overtaken')
+      ?? (moved.current ? about.current : null);
+    moved.current = false;
     question?.focus({ preventScroll: true });
     (question ?? document.querySelector('dialog .saving .fault'))?.scrollIntoView({ block: question && !missing ? 'start' : 'center' });
   }, [refused]);
@@ -109,8 +125,12 @@ export function EditNote({ item, gone, textId, userId, hidden, branched, namesIt
         >
           {!lost && <Elsewhere state={state} session={session} />}
           {!lost && <Stale state={state} session={session} merged={merged} onMerged={setMerged} />}
-          {branched && !hidden && <p>Branch {textId.branch}: everyone who can open the item sees what you publish.</p>}
-          {hidden && <p>Visitors do not see branch {textId.branch}. They see what you publish here once you set the branch as current.</p>}
+          {(branched || hidden) && (
+            <p ref={about} tabIndex={-1}>
+              {hidden ? `Visitors do not see branch ${textId.branch}. They see what you publish here once you set the branch as current.`
+                : `Branch ${textId.branch}: everyone who can open the item sees what you publish.`}
+            </p>
+          )}
           {!state.current && !lost && (
             <p className="note-empty">{noText(textId.locale, hidden ? textId.branch : null)} Yours will be the first.</p>
           )}

@@ -157,7 +157,7 @@ interface NoteDialogProps {
   naming: NamedText | null;
   open: DialogName | '';
   close: () => void;
-  reread: () => Promise<unknown>;
+  reread: () => Promise<{ data?: NoteTextQuery | undefined }>;
   onChoose: (shown: Shown) => void;
   onWrite: (textId: TextId) => void;
 }
@@ -168,6 +168,10 @@ function NoteDialog({ item, gone, opened: { textId, locales }, current, branched
   const me = useMe();
   const say = useSay();
   const hidden = current !== undefined && current !== textId.branch;
+  const readHidden = async () => {
+    const now = (await reread()).data?.content?.current?.number;
+    return now === undefined ? hidden : now !== textId.branch;
+  };
   const namesItem = isText(naming, textId);
   const changed = () => void reread().catch(() => {});
   const done = (text: string) => {
@@ -194,8 +198,9 @@ function NoteDialog({ item, gone, opened: { textId, locales }, current, branched
       return <AddLanguage contentId={item.id} branch={textId.branch} known={locales} onClose={close} onChosen={write} />;
     }
     case 'edit':
-      return me && <EditNote item={item} gone={gone} textId={textId} userId={me.id} hidden={hidden} branched={branched}
-        namesItem={namesItem} onClose={close} onPublished={() => done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')}
+      return me && <EditNote item={item} gone={gone} textId={textId} userId={me.id} hidden={hidden} readHidden={readHidden}
+        branched={branched} namesItem={namesItem} onClose={close}
+        onPublished={() => done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')}
         onDiscarded={() => done('Draft discarded.')} />;
     default:
       return null;
