@@ -27,7 +27,7 @@ import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown }
 import { freshGroup, freshPaste, freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
 import { silentGateway } from './app/silent.mjs';
 import { decidedSuggestions, overtakenVersion, historyReadAgain, overtakenBranch } from './app/decisions.mjs';
-import { draftInTwoWindows, savedBeforeLoss, expiredInEditor, failedDiscard } from './app/drafts.mjs';
+import { draftInTwoWindows, savedBeforeLoss, expiredInEditor, failedDiscard, focusAfterDraft } from './app/drafts.mjs';
 import { expiredInDialogs, expiredInLanguage } from './app/expired.mjs';
 import { focusAfterBack, focusAfterSecret } from './app/focus.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
@@ -48,8 +48,8 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
   history, overtakenVersion, suggestions, decidedSuggestions, branches, branchFaults, languages, copyLink, openByUrl, visitorPaste,
   pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
   searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving,
-  findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, overtakenBranch, strangeTitles, accessible,
-  accessibleDialogs, accessibleGraphiql };
+  findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, overtakenBranch, focusAfterDraft,
+  strangeTitles, accessible, accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);
 const [part, parts] = (process.env.PART ?? '1/1').split('/').map(Number);

@@ -203,3 +203,43 @@ export async function failedDiscard({ api, openAs, faults }) {
   faults.splice(0, faults.length, ...others);
   await ann.context().close();
 }
+
+// focusAfterDraft: the button that continues a draft disappears with it: focus moves to the heading of the text.
+export async function focusAfterDraft({ api, openAs }) {
+  const id = await makeNote(api, 'Pickle', { body: 'old' });
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
+  const again = noteOf(ann).getByRole('button', { name: 'Continue the draft' });
+  const write = async (text) => {
+    await openEditor(ann);
+    await field(ann, 'Text').fill(text);
+    await savedAsDraft(ann);
+    await ann.keyboard.press('Escape');
+    await dialog(ann).waitFor({ state: 'detached' });
+    await openEditor(ann, 'Continue the draft');
+  };
+  const isAtHeading = async () => {
+    await again.waitFor({ state: 'detached' });
+    await noteOf(ann).getByRole('heading', { name: 'Text', exact: true }).and(ann.locator(':focus')).waitFor();
+  };
+  await write('first');
+  await ann.keyboard.press('Escape');
+  await dialog(ann).waitFor({ state: 'detached' });
+  await again.and(ann.locator(':focus')).waitFor();
+  await openEditor(ann, 'Continue the draft');
+  await button(ann, 'Publish').click();
+  await says(ann, 'Published.');
+  await isAtHeading();
+  await write('second');
+  await button(ann, 'Discard draft').click();
+  await confirm(ann, 'Discard your draft?', 'Discard');
+  await says(ann, 'Draft discarded.');
+  await isAtHeading();
+  // Any other button stays.
+  await openEditor(ann);
+  await field(ann, 'Text').fill('third');
+  await button(ann, 'Publish').click();
+  await says(ann, 'Published.');
+  await noteOf(ann).getByText('third').waitFor();
+  await noteOf(ann).getByRole('button', { name: 'Edit text…' }).and(ann.locator(':focus')).waitFor();
+  await ann.context().close();
+}

@@ -7,7 +7,7 @@ import { MyDraftsDocument, NoteTextDocument, type ItemFragment, type NoteTextQue
 import { isText, namingText, type NamedText } from '../data/naming.ts';
 import { Markdown } from '../ui/markdown.tsx';
 import { To } from '../ui/navigation.tsx';
-import { useOpening } from '../ui/dialog.tsx';
+import { useOpening, type FocusTarget } from '../ui/dialog.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { useMe } from '../ui/session.tsx';
 import { Failed, Loading, Outdated } from '../ui/states.tsx';
@@ -44,6 +44,7 @@ export function Note({ item, gone, shown }: { item: ItemFragment; gone: boolean;
   const naming = namingText(content?.branch && hiddenBranch(content) === null ? { branch: content.branch.number,
     locales: localesOf(content) } : null);
   const heading = useId();
+  const head = useRef<HTMLHeadingElement>(null);
   const { open, show, close } = useOpening<DialogName>();
   // A dialog is about the text that was shown when it was opened.
   const [opened, setOpened] = useState<Opened | null>(null);
@@ -63,7 +64,7 @@ export function Note({ item, gone, shown }: { item: ItemFragment; gone: boolean;
       {shown && (
         <section className="note" aria-labelledby={heading}>
           <header className="note-head">
-            <h2 id={heading}>Text</h2>
+            <h2 id={heading} ref={head} tabIndex={-1}>Text</h2>
             {content && <LanguageSwitch content={content} chosen={chosen.locale} onChoose={(locale) => choose({ ...chosen, locale })} />}
           </header>
           {error !== undefined && content && <Outdated error={error} onRetry={reread} />}
@@ -73,7 +74,7 @@ export function Note({ item, gone, shown }: { item: ItemFragment; gone: boolean;
           {content && (revision ? <Text revision={revision} itemTitle={item.title} namesItem={isText(naming, revision)} />
             : <p className="note-empty">{noText(chosen.locale, hiddenBranch(content), localesOf(content).length > 0)}</p>)}
           {content && <Drafts id={item.id} shown={{ branch: content.branch?.number ?? 1, locale: chosen.locale === undefined
-            ? (revision?.locale ?? null) : chosen.locale }} dialog={open} onWrite={write} />}
+            ? (revision?.locale ?? null) : chosen.locale }} dialog={open} onWrite={write} returnTo={head} />}
           {content && <NoteActions item={item} content={content} onOpen={start} />}
         </section>
       )}
@@ -110,17 +111,27 @@ interface DraftsProps {
   // The name of the open dialog: after it is closed, the drafts are read again.
   dialog: string;
   onWrite: (textId: TextId) => void;
+  // What gets focus when the button that had it disappears with its draft.
+  returnTo: FocusTarget;
 }
 
 // Drafts says which unpublished drafts the viewer has of a note, that of the shown text first.
-function Drafts({ id, shown, dialog, onWrite }: DraftsProps) {
+function Drafts({ id, shown, dialog, onWrite, returnTo }: DraftsProps) {
   const me = useMe();
   const { data, refetch } = useQuery(MyDraftsDocument, { skip: !me, fetchPolicy: 'no-cache' });
   const before = useRef(dialog);
+  const closed = useRef(false);
   useEffect(() => {
-    if (before.current === 'edit' && dialog !== 'edit') refetch().catch(() => {});
+    if (before.current === 'edit' && dialog !== 'edit') {
+      closed.current = true;
+      refetch().catch(() => {});
+    }
     before.current = dialog;
   }, [dialog, refetch]);
+  useEffect(() => {
+    if (closed.current && document.activeElement === document.body) returnTo.current?.focus({ preventScroll: true });
+    closed.current = false;
+  }, [data, returnTo]);
   const mine = (data?.viewer?.drafts.nodes ?? []).filter(({ content }) => content.id === id);
   const isShown = ({ branch, locale }: TextOfDraft) => branch === shown.branch && locale === shown.locale;
   return (
