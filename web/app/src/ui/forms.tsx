@@ -3,6 +3,7 @@ import { Fragment, useEffect, useId, useRef, useState, type ChangeEventHandler, 
 import type { TypedDocumentNode } from '@apollo/client';
 import { useApolloClient } from '@apollo/client/react';
 import { newIdempotencyKey } from 'carrel-client';
+import { directionOf } from '../data/direction.ts';
 import { explain, faultsByField, sentence, type Explanation, type Faults as FaultsOf } from '../data/faults.ts';
 import type { FaultsFragment, LibraryVisibility } from '../generated/operations.ts';
 import { useLeave, useSending } from './dialog.tsx';
@@ -219,7 +220,7 @@ export function TextField({ label, hint, faults = [], rows = 0, suggestions, aut
         aria-describedby={described || undefined}
         aria-invalid={faults.length > 0}
         autoComplete="off"
-        dir="auto"
+        dir={directionOf(rest.value ?? '')}
         {...(suggestions && { list: `${id}-list` })}
         {...rest}
       />

@@ -1,5 +1,6 @@
 // Markdown as React elements, never as HTML: markup in a text stays text.
 import { createElement, Fragment, memo, type ReactNode } from 'react';
+import { directionOf } from '../data/direction.ts';
 import { parse, type MarkdownElement, type MarkdownNode } from '../data/markdown.ts';
 import { Panel } from './panel.tsx';
 
@@ -12,7 +13,7 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
 });
 
 function Parsed({ text }: { text: string }) {
-  return <div className="markdown">{draw(parse(text), 'auto')}</div>;
+  return <div className="markdown">{draw(parse(text), directionOf(text))}</div>;
 }
 
 // draw draws nodes. dir is 'auto' for the blocks of a text: each is written in the direction of its first word.
