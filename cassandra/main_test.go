@@ -21,8 +21,10 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	if code == 0 {
-		// After it was closed, the driver still waits for schema agreement for a while.
-		if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/gocql/gocql.(*controlConn).awaitSchemaAgreement")); err != nil {
+		// After it was closed, the driver still waits for schema agreement for a while, and tries a few times to connect to the
+		// node.
+		if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/gocql/gocql.(*controlConn).awaitSchemaAgreement"),
+			goleak.IgnoreAnyFunction("github.com/gocql/gocql.(*hostConnPool).connect")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
