@@ -321,6 +321,23 @@ func logFails(t *testing.T, fails func(op errorfs.Op) bool, reuse bool) {
 	closeFailed(s)
 }
 
+// TestClose_ReportsAFailedLog: the last write to the log is that of Close.
+func TestClose_ReportsAFailedLog(t *testing.T) {
+	var failing atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if failing.Load() && strings.HasSuffix(op.Path, ".log") && op.Kind == errorfs.OpFileWrite {
+			return errorfs.ErrInjected
+		}
+		return nil
+	}))
+	s, err := Open("store", Options{FS: fs, Fatal: func(string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing.Store(true)
+	wantUnavailable(t, s.Close(), "can no longer write")
+}
+
 // TestLog_FailureUnderLoadLosesNothingAcknowledged makes the log fail during many concurrent
 // commits. All of them return, so does Close, and nothing acknowledged is lost.
 func TestLog_FailureUnderLoadLosesNothingAcknowledged(t *testing.T) {

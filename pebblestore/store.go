@@ -267,7 +267,7 @@ func (s *Store) Close() error {
 		// leave them, and the lock is released when the process exits.
 		return s.failure()
 	}
-	err := errors.Join(s.flush(), s.db.LogData(nil, pebble.Sync))
+	err := errors.Join(s.flush(), s.db.LogData(nil, pebble.Sync), s.failure())
 	err = errors.Join(err, s.db.Close(), s.watermark.CloseCleanly(), s.lock.Close())
 	if err != nil {
 		return wrapError("close the store", err)
