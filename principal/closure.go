@@ -27,8 +27,8 @@ const (
 	// maxOwnRows and maxOtherRows are how many memberships are read at one level of a closure: of the
 	// principal and of groups of its tenant, and of groups of other tenants. They limit the cost
 	// if many groups are nested into the same ones.
-	maxOwnRows   = 20_000
-	maxOtherRows = 5_000
+	maxOwnRows   = 4_000
+	maxOtherRows = 2_000
 )
 
 // Closure is the set of groups that a principal is in, directly or through
@@ -233,7 +233,11 @@ func (a *ascent) read(ctx context.Context, principals []ID, limit int) error {
 
 // edges returns the memberships of p, or of those of members that p is in.
 func (a *ascent) edges(members []ID) []edge {
-	var all []edge
+	n := 0
+	for _, id := range members {
+		n += len(a.rows[id])
+	}
+	all := make([]edge, 0, n)
 	for _, id := range members {
 		at := a.groups[id]
 		if id != a.p && at.role == NotInGroup {
