@@ -518,7 +518,7 @@ type Group implements Node & Principal @key(fields: "id") {
     "Shows only items that match; null shows all. A filter changes neither the order, nor the cursors, nor the count. A cursor is valid with any filter."
     filter: LibraryFilter
   ): LibraryConnection!
-  "The direct members that the viewer may see, ordered by id."
+  "The direct members that the viewer may see, ordered by id. Those who may manage the group see all of them."
   members(
     "The number of edges, 0 to 100. Default: 20."
     first: Int

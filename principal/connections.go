@@ -13,13 +13,18 @@ import (
 // size.
 const listBudget = 1000
 
-// GroupMembers lists the direct members of a group that v may see.
+// GroupMembers lists the direct members of a group that v may see. Managers get all of them:
+// otherwise they could not remove a member that they do not see.
 func (s *Service) GroupMembers(ctx context.Context, v *Viewer, group ID, args cursor.PageArgs) (*GroupMemberConnection, error) {
 	p, err := args.Forwards()
 	if err != nil {
 		return nil, err
 	}
 	if err := s.requireListed(ctx, v, group, group.IsGroup()); err != nil {
+		return nil, err
+	}
+	role, err := s.GroupRoleOf(ctx, v, group)
+	if err != nil {
 		return nil, err
 	}
 	l := s.NewList(v, cursor.OfGroupMembers, string(group), func(ctx context.Context, after ListPosition, limit int) ([]Listed, bool, error) {
@@ -29,6 +34,7 @@ func (s *Service) GroupMembers(ctx context.Context, v *Viewer, group ID, args cu
 		}
 		return groupRows(rows.Members, func(m GroupMemberRow) ID { return m.Principal }), len(rows.Members) < limit, nil
 	})
+	l.All = role == GroupManager || v.Administers(group.Tenant())
 	return ReadRoles[Principal, GroupRole](ctx, l, p, Of)
 }
 

@@ -233,7 +233,11 @@ func (g *game) readLists(v viewer, id principal.ID) {
 	var want []listed
 	shown := []listed{}
 	if id.IsGroup() {
-		want = listing(membersSeen(g.w, v, p.members), p.members)
+		seen := membersSeen(g.w, v, p.members)
+		if g.w.managesGroup(v, id) {
+			seen = slices.Sorted(maps.Keys(p.members))
+		}
+		want = listing(seen, p.members)
 		members, err := g.svc.People.GroupMembers(g.ctx, v.fresh(), id, cursor.PageArgs{})
 		if err != nil {
 			g.Fatalf("members of %s by %+v: %v", id, v, err)
