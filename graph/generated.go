@@ -1528,7 +1528,7 @@ type Lease implements Node {
   id: ID!
   "Its state."
   state: LeaseState!
-  "When it expires unless it is confirmed; null once it is confirmed."
+  "When it expires unless it is confirmed; null once it is confirmed or cancelled."
   expiresAt: DateTime
   "Its keys, in the order of the input."
   documents: [LeasedDocument!]!

@@ -77,9 +77,9 @@ type Lease struct {
 	Writers []commit.EntryID
 }
 
-// ExpiresAt returns the deadline of the lease; nil if it is confirmed.
+// ExpiresAt returns the deadline of the lease; nil if it is confirmed or was cancelled.
 func (l *Lease) ExpiresAt() *clock.Instant {
-	if l.State == Confirmed {
+	if l.State == Confirmed || l.IsCancelled() {
 		return nil
 	}
 	return &l.Deadline

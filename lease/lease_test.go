@@ -296,7 +296,7 @@ func TestLease_EndsOnce(t *testing.T) {
 				t.Fatalf("the lease is %+v, %v", l, err)
 			}
 			permanent := c.state == lease.Confirmed
-			if (l.ExpiresAt() == nil) != permanent || (l.Documents[0].ETag != nil) != permanent {
+			if (l.ExpiresAt() == nil) != (permanent || c.state == lease.Cancelled) || (l.Documents[0].ETag != nil) != permanent {
 				t.Errorf("the lease is %+v", l)
 			}
 			h.wantAvailable(h.Leases, map[string]bool{key: !permanent})

@@ -227,7 +227,7 @@ type creation struct {
 // under this name.
 func (s *Service) namesTaken(ctx context.Context, c *creation) error {
 	name := &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"},
-		Msg: fmt.Sprintf("a %s of this name exists already; choose another name", c.what)}
+		Msg: fmt.Sprintf("a %s of this name exists already, or was deleted; choose another name", c.what)}
 	if c.header.Email == "" {
 		return name
 	}
