@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"carrel/config"
 	"carrel/edge/certificate/certificatetest"
@@ -120,5 +121,24 @@ func TestCertificate_BadFilesKeepTheLastOne(t *testing.T) {
 	r.wants(1, "with both")
 	if r.logged("PRIVATE KEY") > 0 || r.logged(strings.Split(r.keys[1], "\n")[1]) > 0 {
 		t.Error("the log contains a key")
+	}
+}
+
+// TestCertificate_ExpiredIsLogged: a certificate that has expired is used, because another one may come, and
+// is named in the log.
+func TestCertificate_ExpiredIsLogged(t *testing.T) {
+	r := newRenewal(t)
+	if r.logged("has expired") > 0 {
+		t.Errorf("a valid certificate is called expired:\n%s", r.served.out)
+	}
+	cert, certFile, keyFile := certificatetest.Until(t, time.Now().Add(-time.Minute))
+	r.write(read(t, certFile), read(t, keyFile))
+	roots := x509.NewCertPool()
+	roots.AddCert(cert)
+	if _, err := tls.Dial("tcp", r.served.addr, &tls.Config{RootCAs: roots}); err == nil || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("a client gets %v", err)
+	}
+	if n := r.logged("the certificate has expired; clients refuse it"); n != 1 {
+		t.Errorf("logged %d times:\n%s", n, r.served.out)
 	}
 }

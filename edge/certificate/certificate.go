@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 )
 
 // Certificate is a certificate with its key, from two files. Each handshake reads the files, so
@@ -75,8 +76,12 @@ func (c *Certificate) read() (files [2][]byte, err error) {
 func (c *Certificate) take(files [2][]byte) error {
 	c.seen = files
 	pair, err := tls.X509KeyPair(files[0], files[1])
-	if err == nil {
-		c.current = &pair
+	if err != nil {
+		return err
 	}
-	return err
+	if time.Now().After(pair.Leaf.NotAfter) {
+		c.log.Warn("the certificate has expired; clients refuse it", "not_after", pair.Leaf.NotAfter)
+	}
+	c.current = &pair
+	return nil
 }

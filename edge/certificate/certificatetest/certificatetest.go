@@ -19,12 +19,18 @@ import (
 // with its key.
 func New(t *testing.T) (cert *x509.Certificate, certFile, keyFile string) {
 	t.Helper()
+	return Until(t, time.Now().Add(time.Hour))
+}
+
+// Until is New, of a certificate that ends then.
+func Until(t *testing.T, end time.Time) (cert *x509.Certificate, certFile, keyFile string) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
