@@ -2,22 +2,10 @@ package cassandra
 
 import (
 	"context"
-	"slices"
 
 	"carrel/interchange/archive"
 	"carrel/paste"
 )
-
-func readPasteRows() ([]any, rowReader) {
-	var id string
-	var seq int64
-	var data []byte
-	return []any{&id, &seq, &data}, func() (r archive.Row, at rowPosition, err error) {
-		r.Paste = &paste.Row{ID: paste.ID(id), Seq: seq, Data: slices.Clone(data)}
-		at.Part = []byte(id)
-		return r, at, nil
-	}
-}
 
 func readBodyRows() ([]any, rowReader) {
 	var id string
@@ -31,25 +19,7 @@ func readBodyRows() ([]any, rowReader) {
 	}
 }
 
-type (
-	restorePaste paste.Row
-	restoreBody  archive.BodyRow
-)
-
-func (w *restorePaste) put(ctx context.Context, s *Store) error {
-	const doing = "put a paste"
-	p := paste.Row(*w)
-	stmt, args := insertPaste, []any{string(p.ID), p.Seq, notNull(p.Data)}
-	for range restoreTries {
-		applied, current, err := s.session.DecideOne(ctx, doing, stmt, args...)
-		if err != nil || applied {
-			return err
-		}
-		seq, _ := current["seq"].(int64)
-		stmt, args = replacePaste, []any{p.Seq, notNull(p.Data), string(p.ID), seq}
-	}
-	return notAlone(doing)
-}
+type restoreBody archive.BodyRow
 
 func (w *restoreBody) put(ctx context.Context, s *Store) error {
 	return s.Pastes.PutBody(ctx, w.BodyRef, w.Text)

@@ -14,6 +14,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/note"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -138,9 +139,9 @@ func (p *restoring) add(r *archive.Row) error {
 		n, _ := p.target(restoreTarget{"draft", string(r.Draft.User)})
 		p.parts[n] = append(p.parts[n], (*restoreDraft)(r.Draft))
 	case r.Lease != nil:
-		p.single((*restoreLease)(r.Lease))
+		p.single(restoreRow[lease.ID]{r.Lease, leaseTable()})
 	case r.Paste != nil:
-		p.single((*restorePaste)(r.Paste))
+		p.single(restoreRow[paste.ID]{r.Paste, pasteTable()})
 	case r.Body != nil:
 		p.single((*restoreBody)(r.Body))
 	case r.Content != nil:
@@ -286,7 +287,6 @@ type (
 	restoreDraft    note.DraftRow
 	restoreBlock    archive.BlockRow
 	restoreCreation commit.Creation
-	restoreLease    lease.Row
 )
 
 func (w *restoreText) put(ctx context.Context, s *Store) error {
@@ -336,21 +336,6 @@ func (w *restoreBlock) put(ctx context.Context, s *Store) error {
 			return nil
 		}
 		stmt, args = nextBlock, []any{w.Next, w.Host, next}
-	}
-	return notAlone(doing)
-}
-
-func (w *restoreLease) put(ctx context.Context, s *Store) error {
-	const doing = "put a lease"
-	l := lease.Row(*w)
-	stmt, args := insertLease, []any{string(l.ID), l.Seq, notNull(l.Data)}
-	for range restoreTries {
-		applied, current, err := s.session.DecideOne(ctx, doing, stmt, args...)
-		if err != nil || applied {
-			return err
-		}
-		seq, _ := current["seq"].(int64)
-		stmt, args = replaceLease, []any{l.Seq, notNull(l.Data), string(l.ID), seq}
 	}
 	return notAlone(doing)
 }

@@ -15,6 +15,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/note"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -65,9 +66,11 @@ func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 	case archive.ChapterDrafts:
 		return &archiveTable{doing: "read drafts", onward: archiveDrafts, within: archiveDraft, after: afterText, rows: readDraftRows}, nil
 	case archive.ChapterLeases:
-		return &archiveTable{doing: "read leases", onward: archiveLeases, rows: readLeases}, nil
+		return &archiveTable{doing: "read leases", onward: archiveLeases,
+			rows: readRows(func(r *archive.Row, l *lease.Row) { r.Lease = l })}, nil
 	case archive.ChapterPastes:
-		return &archiveTable{doing: "read pastes", onward: archivePastes, rows: readPasteRows}, nil
+		return &archiveTable{doing: "read pastes", onward: archivePastes,
+			rows: readRows(func(r *archive.Row, p *paste.Row) { r.Paste = p })}, nil
 	case archive.ChapterBodies:
 		return &archiveTable{doing: "read bodies of pastes", onward: archiveBodies, within: archiveBody, after: afterBytes,
 			rows: readBodyRows}, nil
@@ -141,17 +144,6 @@ func readCreations() ([]any, rowReader) {
 		err = errors.Join(fill(c.Key[:], key), fill(c.InputHash[:], hash))
 		at.Part, r.Creation = c.Key[:], &c
 		return r, at, err
-	}
-}
-
-func readLeases() ([]any, rowReader) {
-	var id string
-	var seq int64
-	var data []byte
-	return []any{&id, &seq, &data}, func() (r archive.Row, at rowPosition, err error) {
-		r.Lease = &lease.Row{ID: lease.ID(id), Seq: seq, Data: slices.Clone(data)}
-		at.Part = []byte(id)
-		return r, at, nil
 	}
 }
 

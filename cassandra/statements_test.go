@@ -19,7 +19,8 @@ var takesStatements = map[string][]int{
 }
 
 // holdStatements are the struct fields that hold statements.
-var holdStatements = []string{"stmt", "Stmt", "onward", "within", "restore", "hold"}
+var holdStatements = []string{"stmt", "Stmt", "onward", "within", "restore", "hold",
+	"selectRow", "insertRow", "replaceRow", "dropRow", "all"}
 
 // elsewhere are the functions that send statements which are not constants, with the reason.
 var elsewhere = map[string]string{

@@ -7,6 +7,8 @@ import (
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/domain"
+	"carrel/lease"
+	"carrel/paste"
 )
 
 // Store is a domain.Store on a cluster, with the reservation of generated names. It is safe for
@@ -40,7 +42,8 @@ func newStore(connected *session.Session) *Store {
 	s := &Store{session: connected, now: connected.Now}
 	s.Store = domain.Store{
 		Journal: journalStore{s}, Registers: registers{s}, Claims: claims{s}, Principals: principals{s}, Directory: directory{s},
-		Contents: contents{s}, Libraries: libraries{s}, Texts: texts{s}, Pastes: pastes{s}, Feeds: feeds{s}, Leases: leases{s},
+		Contents: contents{s}, Libraries: libraries{s}, Texts: texts{s}, Feeds: feeds{s},
+		Pastes: pastes{rows[paste.ID]{s, pasteTable()}}, Leases: rows[lease.ID]{s, leaseTable()},
 	}
 	return s
 }

@@ -35,21 +35,21 @@ type faulty struct {
 	readLease   func() // called before each read of a lease
 }
 
-func (f *faulty) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
+func (f *faulty) ReadRow(ctx context.Context, id lease.ID) (lease.Row, error) {
 	f.mu.Lock()
 	do := f.readLease
 	f.mu.Unlock()
 	if do != nil {
 		do()
 	}
-	return f.leaseStore.ReadLease(ctx, id)
+	return f.leaseStore.ReadRow(ctx, id)
 }
 
-func (f *faulty) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
+func (f *faulty) CommitRow(ctx context.Context, r lease.Row) (lease.Row, error) {
 	f.mu.Lock()
 	do := f.commitLease
 	f.mu.Unlock()
-	next := func() (lease.Row, error) { return f.leaseStore.CommitLease(ctx, r) }
+	next := func() (lease.Row, error) { return f.leaseStore.CommitRow(ctx, r) }
 	if do == nil {
 		return next()
 	}

@@ -175,7 +175,7 @@ func (s *Service) changeHoldings(ctx context.Context, owner principal.ID, change
 				return nil, err
 			}
 		}
-		before, err := s.store.ReadLease(ctx, id)
+		before, err := s.store.ReadRow(ctx, id)
 		if err != nil {
 			return nil, fmt.Errorf("reading the leases of a user: %w", err)
 		}
@@ -187,7 +187,7 @@ func (s *Service) changeHoldings(ctx context.Context, owner principal.ID, change
 			return h, err
 		}
 		after := h.row(id, before.Seq+1)
-		stored, err := s.store.CommitLease(ctx, after)
+		stored, err := s.store.CommitRow(ctx, after)
 		switch {
 		case err == nil && stored.Seq == after.Seq && string(stored.Data) == string(after.Data):
 			return h, nil

@@ -10,6 +10,12 @@ import (
 	"carrel/principal"
 )
 
+// Row is a lease as stores keep it, and Store keeps them.
+type (
+	Row   = commit.Row[ID]
+	Store = commit.RowStore[ID]
+)
+
 // rowVersion is the first byte of a row's data.
 const rowVersion = 1
 

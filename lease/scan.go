@@ -26,7 +26,7 @@ type Scanned struct {
 // Scan lists at most limit leases after an id, in a stable order. The empty id comes
 // before all others.
 func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]Scanned, error) {
-	rows, err := s.store.ScanLeases(ctx, after, limit)
+	rows, err := s.store.ScanRows(ctx, after, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (s *Service) Handler() commit.Handler { return commit.Handler{Expire: s.exp
 
 // read returns a lease, or nil if there is none.
 func (s *Service) read(ctx context.Context, id ID) (*Lease, error) {
-	row, err := s.store.ReadLease(ctx, id)
+	row, err := s.store.ReadRow(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading the lease: %w", err)
 	}
@@ -76,7 +76,7 @@ func (s *Service) write(l *Lease) *commit.Attempt {
 		Commit: func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
 			l.Writers = append(before, writer)
 			row := l.row()
-			stored, err := s.store.CommitLease(ctx, row)
+			stored, err := s.store.CommitRow(ctx, row)
 			if err != nil {
 				return commit.Verdict{}, err
 			}

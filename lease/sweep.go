@@ -53,6 +53,6 @@ func (s *Service) sweep(ctx context.Context, l *Lease, reminder clock.Instant) (
 		err := s.putReminder(ctx, l, last)
 		return err == nil, err
 	}
-	err = s.store.DropLease(ctx, l.ID, l.Seq)
+	err = s.store.DropRow(ctx, l.ID, l.Seq)
 	return err == nil, err
 }

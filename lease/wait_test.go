@@ -99,11 +99,11 @@ type remote struct {
 	rt sched.Runtime
 }
 
-func (s remote) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
+func (s remote) CommitRow(ctx context.Context, r lease.Row) (lease.Row, error) {
 	if err := s.rt.After(ctx, time.Millisecond); err != nil {
 		return lease.Row{}, err
 	}
-	return s.leaseStore.CommitLease(ctx, r)
+	return s.leaseStore.CommitRow(ctx, r)
 }
 
 func (s remote) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {

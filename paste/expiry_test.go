@@ -84,7 +84,7 @@ func TestExpiry_RemovesThePaste(t *testing.T) {
 		{"much later", end.Add(240 * time.Hour), 0, 0, 0},
 	} {
 		h.expire(c.at)
-		rows, err := h.Store.Pastes.ScanPastes(t.Context(), "", 10)
+		rows, err := h.Store.Pastes.ScanRows(t.Context(), "", 10)
 		bodies, err2 := h.Store.Pastes.ListBodies(t.Context(), id)
 		if err != nil || err2 != nil || len(rows) != c.rows || len(bodies) != c.bodies || len(h.entries()) != c.entries {
 			t.Errorf("%s: %d rows, %d bodies, %d entries; want %d, %d, %d; %v, %v",

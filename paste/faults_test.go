@@ -183,7 +183,7 @@ func TestResume_FencesACreation(t *testing.T) {
 		t.Error("fenced twice")
 	}
 	h.expire(clock.Of(h.Runtime.Now()).Add(25 * time.Hour))
-	if rows, err := h.Store.Pastes.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
+	if rows, err := h.Store.Pastes.ScanRows(t.Context(), "", 10); err != nil || len(rows) != 0 {
 		t.Errorf("remaining rows: %v, %v", rows, err)
 	}
 }
@@ -197,7 +197,7 @@ func TestResume_ChangeOfARemovedPasteIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.expire(clock.Of(h.Runtime.Now()).Add(25 * time.Hour))
-	if rows, err := h.Store.Pastes.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
+	if rows, err := h.Store.Pastes.ScanRows(t.Context(), "", 10); err != nil || len(rows) != 0 {
 		t.Fatalf("remaining rows: %v, %v", rows, err)
 	}
 	for base := range int64(3) {
@@ -205,7 +205,7 @@ func TestResume_ChangeOfARemovedPasteIsOver(t *testing.T) {
 			t.Errorf("an entry of base %d fenced something", base+1)
 		}
 	}
-	if rows, err := h.Store.Pastes.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
+	if rows, err := h.Store.Pastes.ScanRows(t.Context(), "", 10); err != nil || len(rows) != 0 {
 		t.Errorf("rows after it: %v, %v", rows, err)
 	}
 }

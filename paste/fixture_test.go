@@ -57,11 +57,11 @@ func (f *faulty) count(call string) {
 	f.calls[call]++
 }
 
-func (f *faulty) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
+func (f *faulty) CommitRow(ctx context.Context, r paste.Row) (paste.Row, error) {
 	f.mu.Lock()
 	do := f.commitPaste
 	f.mu.Unlock()
-	next := func() (paste.Row, error) { return f.pasteStore.CommitPaste(ctx, r) }
+	next := func() (paste.Row, error) { return f.pasteStore.CommitRow(ctx, r) }
 	if do == nil {
 		return next()
 	}

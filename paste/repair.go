@@ -32,7 +32,7 @@ func (s *Service) Each(ctx context.Context, see func(p *Paste) error) error {
 // Scan lists at most limit pastes after an id, in a stable order. The empty id comes before all
 // others.
 func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]*Paste, error) {
-	rows, err := s.store.ScanPastes(ctx, after, limit)
+	rows, err := s.store.ScanRows(ctx, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("listing pastes: %w", err)
 	}

@@ -123,9 +123,9 @@ func (p *Paste) readHead(in *commit.Reader) (flags byte) {
 	return flags
 }
 
-// CreatedAt returns when the paste was created, which never changes. It returns 0 if the data is
+// CreatedAt returns when the paste of a row was created, which never changes. It returns 0 if the data is
 // damaged or of a later version.
-func (r Row) CreatedAt() clock.Instant {
+func CreatedAt(r Row) clock.Instant {
 	in := commit.NewReader(r.Data)
 	if in.Byte() != rowVersion {
 		return 0

@@ -21,22 +21,22 @@ func TestCreatedAt_IsReadFromTheRow(t *testing.T) {
 	} {
 		p.ID, p.Seq = "p:a", 1
 		row := p.Row()
-		if got := row.CreatedAt(); got != p.CreatedAt {
+		if got := paste.CreatedAt(row); got != p.CreatedAt {
 			t.Errorf("%+v was created at %d", p, got)
 		}
 		for n := range row.Data {
 			cut := paste.Row{ID: p.ID, Seq: 1, Data: row.Data[:n]}
-			if got := cut.CreatedAt(); got != 0 && got != p.CreatedAt {
+			if got := paste.CreatedAt(cut); got != 0 && got != p.CreatedAt {
 				t.Errorf("the first %d bytes of %+v: created at %d", n, p, got)
 			}
 		}
 		later := paste.Row{ID: p.ID, Seq: 1, Data: slices.Clone(row.Data)}
 		later.Data[0]++
-		if got := later.CreatedAt(); got != 0 {
+		if got := paste.CreatedAt(later); got != 0 {
 			t.Errorf("%+v of a later version: created at %d", p, got)
 		}
 	}
-	if got := (paste.Row{}).CreatedAt(); got != 0 {
+	if got := paste.CreatedAt(paste.Row{}); got != 0 {
 		t.Errorf("no row: created at %d", got)
 	}
 }

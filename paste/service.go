@@ -74,7 +74,7 @@ func (s *Service) Handler() commit.Handler {
 
 // read returns the last decided state of a paste, or nil if there is none.
 func (s *Service) read(ctx context.Context, id ID) (*Paste, error) {
-	row, err := s.store.ReadPaste(ctx, id)
+	row, err := s.store.ReadRow(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading the paste: %w", err)
 	}
@@ -96,7 +96,7 @@ func (s *Service) write(p *Paste, relists bool) *commit.Attempt {
 	a.Commit = func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
 		p.Writers = append(before, writer)
 		row := p.Row()
-		stored, err := s.store.CommitPaste(ctx, row)
+		stored, err := s.store.CommitRow(ctx, row)
 		if err != nil {
 			return commit.Verdict{}, err
 		}

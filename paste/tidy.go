@@ -65,7 +65,7 @@ func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bo
 			return false, err
 		}
 	}
-	err = s.store.DropPaste(ctx, p.ID, p.Seq)
+	err = s.store.DropRow(ctx, p.ID, p.Seq)
 	return err == nil, err
 }
 

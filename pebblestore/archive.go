@@ -140,7 +140,7 @@ func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 		r.Draft = &d
 	case tableLease:
 		var l lease.Row
-		l, err = decodeLease(lease.ID(key[1:]), value)
+		l, err = leaseOf(key, value)
 		r.Lease = &l
 	case tableBody:
 		r.Body, err = bodyOf(key, value)
@@ -243,7 +243,7 @@ func (s *Store) putArchived(b *batch, r *archive.Row) error {
 	case r.Draft != nil:
 		b.set(appendDraftKey(nil, r.Draft.User, r.Draft.Name), appendDraft(nil, r.Draft))
 	case r.Lease != nil:
-		b.set(appendSingle(nil, tableLease, string(r.Lease.ID)), appendLease(nil, r.Lease))
+		b.set(appendSingle(nil, tableLease, string(r.Lease.ID)), appendSeqRow(nil, *r.Lease))
 	case r.Paste != nil:
 		_, before, err := pasteByID(r.Paste.ID, s.get)
 		if err != nil {

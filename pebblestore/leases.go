@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"context"
-	"encoding/binary"
 
 	"carrel/lease"
 )
@@ -10,8 +9,8 @@ import (
 // leases implements lease.Store.
 type leases struct{ *Store }
 
-// ReadLease implements lease.Store.
-func (s leases) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
+// ReadRow implements lease.Store.
+func (s leases) ReadRow(ctx context.Context, id lease.ID) (lease.Row, error) {
 	return call(ctx, s.Store, "read a lease", func() (lease.Row, error) { return s.leaseAt(id, appendSingle(nil, tableLease, string(id))) })
 }
 
@@ -21,11 +20,11 @@ func (s leases) leaseAt(id lease.ID, key []byte) (lease.Row, error) {
 	if err != nil || !found {
 		return lease.Row{}, err
 	}
-	return decodeLease(id, value)
+	return decodeSeqRow(id, value)
 }
 
-// CommitLease implements lease.Store.
-func (s leases) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
+// CommitRow implements lease.Store.
+func (s leases) CommitRow(ctx context.Context, r lease.Row) (lease.Row, error) {
 	current := r
 	key := appendSingle(nil, tableLease, string(r.ID))
 	err := s.write(ctx, "commit a lease", key, s.commitSynced, func(b *batch) error {
@@ -37,7 +36,7 @@ func (s leases) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error)
 			current = before
 			return nil
 		}
-		b.set(key, appendLease(nil, &r))
+		b.set(key, appendSeqRow(nil, r))
 		return nil
 	})
 	if err != nil {
@@ -46,8 +45,8 @@ func (s leases) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error)
 	return current, nil
 }
 
-// DropLease implements lease.Store.
-func (s leases) DropLease(ctx context.Context, id lease.ID, seq int64) error {
+// DropRow implements lease.Store.
+func (s leases) DropRow(ctx context.Context, id lease.ID, seq int64) error {
 	key := appendSingle(nil, tableLease, string(id))
 	return s.write(ctx, "drop a lease", key, s.commitSynced, func(b *batch) error {
 		before, err := s.leaseAt(id, key)
@@ -58,8 +57,8 @@ func (s leases) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 	})
 }
 
-// ScanLeases implements lease.Store, in order of id.
-func (s leases) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
+// ScanRows implements lease.Store, in order of id.
+func (s leases) ScanRows(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
 	rows := under([]byte{tableLease}, limit)
 	if after != "" {
 		rows.from = appendAfter(appendSingle(nil, tableLease, string(after)))
@@ -68,17 +67,4 @@ func (s leases) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]le
 }
 
 // leaseOf reads the row of a lease with its key.
-func leaseOf(key, value []byte) (lease.Row, error) { return decodeLease(lease.ID(key[1:]), value) }
-
-// appendLease appends the row of a lease, without its key.
-func appendLease(b []byte, r *lease.Row) []byte {
-	return append(binary.AppendVarint(append(b, rowVersion), r.Seq), r.Data...)
-}
-
-// decodeLease reads the row of a lease.
-func decodeLease(id lease.ID, value []byte) (lease.Row, error) {
-	d := decode(value)
-	r := lease.Row{ID: id, Seq: d.Int()}
-	r.Data = []byte(d.Rest())
-	return r, d.end()
-}
+func leaseOf(key, value []byte) (lease.Row, error) { return decodeSeqRow(lease.ID(key[1:]), value) }

@@ -17,8 +17,8 @@ import (
 // pastes implements paste.Store.
 type pastes struct{ *Store }
 
-// ReadPaste implements paste.Store.
-func (s pastes) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
+// ReadRow implements paste.Store.
+func (s pastes) ReadRow(ctx context.Context, id paste.ID) (paste.Row, error) {
 	rows, err := s.ReadPastes(ctx, []paste.Ref{{ID: id}})
 	if err != nil {
 		return paste.Row{}, err
@@ -66,7 +66,7 @@ func (v *view) pasteRow(ref paste.Ref) (paste.Row, error) {
 	if err != nil || !found {
 		return paste.Row{}, err
 	}
-	return decodePaste(ref.ID, value)
+	return decodeSeqRow(ref.ID, value)
 }
 
 // pasteByID reads the row of a paste with get, and returns it with its key. It returns the zero Row
@@ -85,13 +85,13 @@ func pasteByID(id paste.ID, get func(key []byte) ([]byte, bool, error)) (row pas
 		err = fmt.Errorf("%s: %w", id, errLostRow)
 	}
 	if err == nil {
-		row, err = decodePaste(id, value)
+		row, err = decodeSeqRow(id, value)
 	}
 	return row, key, err
 }
 
-// CommitPaste implements paste.Store.
-func (s pastes) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
+// CommitRow implements paste.Store.
+func (s pastes) CommitRow(ctx context.Context, r paste.Row) (paste.Row, error) {
 	current := r
 	err := s.write(ctx, "commit a paste", appendPasteKey(nil, r.ID), s.commitSynced, func(b *batch) error {
 		before, key, err := pasteByID(r.ID, s.get)
@@ -114,18 +114,18 @@ func (s pastes) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error)
 // putPaste adds a paste to a batch, with the pointer to it. before is the key of its current row, or
 // nil if there is none. If the new row has another key, the current row is deleted.
 func putPaste(b *batch, r *paste.Row, before []byte) {
-	key := appendPasteRowKey(nil, r.ID, r.CreatedAt())
+	key := appendPasteRowKey(nil, r.ID, paste.CreatedAt(*r))
 	if !bytes.Equal(key, before) {
 		if before != nil {
 			b.delete(before)
 		}
-		b.set(appendPasteKey(nil, r.ID), appendPointer(nil, r.CreatedAt()))
+		b.set(appendPasteKey(nil, r.ID), appendPointer(nil, paste.CreatedAt(*r)))
 	}
-	b.set(key, appendPaste(nil, r))
+	b.set(key, appendSeqRow(nil, *r))
 }
 
-// DropPaste implements paste.Store.
-func (s pastes) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
+// DropRow implements paste.Store.
+func (s pastes) DropRow(ctx context.Context, id paste.ID, seq int64) error {
 	pointer := appendPasteKey(nil, id)
 	return s.write(ctx, "drop a paste", pointer, s.commitSynced, func(b *batch) error {
 		before, key, err := pasteByID(id, s.get)
@@ -137,8 +137,8 @@ func (s pastes) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
 	})
 }
 
-// ScanPastes implements paste.Store, in order of id.
-func (s pastes) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
+// ScanRows implements paste.Store, in order of id.
+func (s pastes) ScanRows(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
 	return read(ctx, s.Store, "list pastes", func(v *view) ([]paste.Row, error) { return v.scanPastes(after, limit) })
 }
 
@@ -255,21 +255,4 @@ func decodePointer(value []byte) (clock.Instant, error) {
 	d := decode(value)
 	created := clock.Instant(d.Int())
 	return created, d.end()
-}
-
-// appendPaste appends the row of a paste, without its key.
-func appendPaste(b []byte, r *paste.Row) []byte {
-	return append(binary.AppendVarint(append(b, rowVersion), r.Seq), r.Data...)
-}
-
-// decodePaste reads the row of a paste.
-func decodePaste(id paste.ID, value []byte) (paste.Row, error) {
-	if len(value) == 0 || value[0] != rowVersion {
-		return paste.Row{}, errRow
-	}
-	seq, n := binary.Varint(value[1:])
-	if n <= 0 {
-		return paste.Row{}, errRow
-	}
-	return paste.Row{ID: id, Seq: seq, Data: bytes.Clone(value[1+n:])}, nil
 }

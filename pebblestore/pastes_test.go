@@ -33,7 +33,7 @@ func wantStored(t *testing.T, s *Store, what string, want int) {
 // mustCommitPaste commits a state of a paste.
 func mustCommitPaste(t *testing.T, s *Store, r paste.Row) {
 	t.Helper()
-	got, err := s.Pastes.CommitPaste(t.Context(), r)
+	got, err := s.Pastes.CommitRow(t.Context(), r)
 	if diff := cmp.Diff(r, got); err != nil || diff != "" {
 		t.Fatalf("committing %s: %v\n%s", r.ID, err, diff)
 	}
@@ -45,7 +45,7 @@ func wantPastes(t *testing.T, s *Store, want ...paste.Row) {
 	var byID, byCreation []paste.Ref
 	for _, r := range want {
 		byID = append(byID, paste.Ref{ID: r.ID})
-		byCreation = append(byCreation, paste.Ref{ID: r.ID, CreatedAt: r.CreatedAt()})
+		byCreation = append(byCreation, paste.Ref{ID: r.ID, CreatedAt: paste.CreatedAt(r)})
 	}
 	for _, refs := range [][]paste.Ref{byID, byCreation} {
 		got, err := s.Pastes.ReadPastes(t.Context(), refs)
@@ -56,7 +56,7 @@ func wantPastes(t *testing.T, s *Store, want ...paste.Row) {
 	for _, limit := range []int{1, 2, 100} {
 		var scanned, archived []paste.Row
 		for after := paste.ID(""); ; after = scanned[len(scanned)-1].ID {
-			page, err := s.Pastes.ScanPastes(t.Context(), after, limit)
+			page, err := s.Pastes.ScanRows(t.Context(), after, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,14 +95,14 @@ func TestPastes_AreReadChangedAndDropped(t *testing.T) {
 	}
 	wantPastes(t, s, rows...)
 	for _, n := range []int{2, 3, 5} {
-		rows[n] = pasted(fmt.Sprint(n), rows[n].CreatedAt(), 2)
+		rows[n] = pasted(fmt.Sprint(n), paste.CreatedAt(rows[n]), 2)
 		mustCommitPaste(t, s, rows[n])
 	}
 	wantStored(t, s, "after three were changed", 6)
 	wantPastes(t, s, rows...)
 	for _, n := range []int{4, 2, 1} {
 		for range 2 {
-			if err := s.Pastes.DropPaste(t.Context(), rows[n].ID, rows[n].Seq); err != nil {
+			if err := s.Pastes.DropRow(t.Context(), rows[n].ID, rows[n].Seq); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -141,13 +141,13 @@ func TestPastes_PointerWithoutRowIsAnError(t *testing.T) {
 	if err := s.db.Delete(appendPasteRowKey(nil, r.ID, 7), pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
-	_, byID := s.Pastes.ReadPaste(t.Context(), r.ID)
+	_, byID := s.Pastes.ReadRow(t.Context(), r.ID)
 	_, byCreation := s.Pastes.ReadPastes(t.Context(), []paste.Ref{{ID: r.ID, CreatedAt: 7}})
-	_, scanned := s.Pastes.ScanPastes(t.Context(), "", 10)
-	_, committed := s.Pastes.CommitPaste(t.Context(), r)
+	_, scanned := s.Pastes.ScanRows(t.Context(), "", 10)
+	_, committed := s.Pastes.CommitRow(t.Context(), r)
 	for what, err := range map[string]error{
 		"read by its id": byID, "read by its creation": byCreation, "scanned": scanned, "committed": committed,
-		"dropped": s.Pastes.DropPaste(t.Context(), r.ID, 1), "put": s.PutRows(t.Context(), []archive.Row{{Paste: &r}}),
+		"dropped": s.Pastes.DropRow(t.Context(), r.ID, 1), "put": s.PutRows(t.Context(), []archive.Row{{Paste: &r}}),
 	} {
 		if err == nil || fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 			t.Errorf("%s: %v", what, err)

@@ -58,7 +58,7 @@ func lastPasteSteps() []step {
 		{"drop bodies", false, func(ctx context.Context, s *Store) error {
 			return s.Pastes.DropBodies(ctx, []paste.BodyRef{bodyRef(rounds - 2), bodyRef(rounds - 1)})
 		}},
-		{"drop paste", true, func(ctx context.Context, s *Store) error { return s.Pastes.DropPaste(ctx, "p:item", rounds) }},
+		{"drop paste", true, func(ctx context.Context, s *Store) error { return s.Pastes.DropRow(ctx, "p:item", rounds) }},
 	}
 }
 
@@ -95,7 +95,7 @@ func commitPasteStep(n int64) func(ctx context.Context, s *Store) error {
 	p.Body = paste.Body{Long: bodyRef(n).Body, Size: bodySize}
 	row := p.Row()
 	return func(ctx context.Context, s *Store) error {
-		current, err := s.Pastes.CommitPaste(ctx, row)
+		current, err := s.Pastes.CommitRow(ctx, row)
 		if err == nil && current.Seq != row.Seq {
 			err = fmt.Errorf("refused: %+v", current)
 		}

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"carrel/core/clock"
@@ -337,6 +338,23 @@ func decodeBytes(value []byte) ([]byte, error) {
 		return nil, errRow
 	}
 	return value[1:], nil
+}
+
+// appendSeqRow appends the row of a lease or a paste, without its key.
+func appendSeqRow[ID ~string](b []byte, r commit.Row[ID]) []byte {
+	return append(binary.AppendVarint(append(b, rowVersion), r.Seq), r.Data...)
+}
+
+// decodeSeqRow reads the row of a lease or a paste.
+func decodeSeqRow[ID ~string](id ID, value []byte) (commit.Row[ID], error) {
+	if len(value) == 0 || value[0] != rowVersion {
+		return commit.Row[ID]{}, errRow
+	}
+	seq, n := binary.Varint(value[1:])
+	if n <= 0 {
+		return commit.Row[ID]{}, errRow
+	}
+	return commit.Row[ID]{ID: id, Seq: seq, Data: bytes.Clone(value[1+n:])}, nil
 }
 
 // appendNext appends the next free number of a host.

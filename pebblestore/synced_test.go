@@ -20,11 +20,11 @@ func TestCrash_AfterADecisionLosesNothing(t *testing.T) {
 		write func(s *Store) error
 	}{
 		"lease": {appendSingle(nil, tableLease, "l"), func(s *Store) error {
-			_, err := s.Leases.CommitLease(t.Context(), lease.Row{ID: "l", Seq: 1})
+			_, err := s.Leases.CommitRow(t.Context(), lease.Row{ID: "l", Seq: 1})
 			return err
 		}},
 		"paste": {appendPasteKey(nil, "p"), func(s *Store) error {
-			_, err := s.Pastes.CommitPaste(t.Context(), paste.Row{ID: "p", Seq: 1})
+			_, err := s.Pastes.CommitRow(t.Context(), paste.Row{ID: "p", Seq: 1})
 			return err
 		}},
 		"draft": {appendDraftKey(nil, "u:acme:ann", "d"), func(s *Store) error {

@@ -162,7 +162,7 @@ func TestScrub_RemovesPastesWithoutReminders(t *testing.T) {
 		seq   int64
 	}{{0, 1, 1}, {time.Hour + 30*time.Second, 1, 1}, {time.Hour + 2*time.Minute, 1, 2}, {26 * time.Hour, 0, 0}} {
 		scrubEverything(t, h.After(c.after))
-		rows, err := h.Store.Pastes.ScanPastes(t.Context(), "", 10)
+		rows, err := h.Store.Pastes.ScanRows(t.Context(), "", 10)
 		if err != nil || len(rows) != c.rows || c.rows > 0 && rows[0].Seq != c.seq {
 			t.Errorf("after %s: %v, %v; want %d rows, of state %d", c.after, rows, err, c.rows, c.seq)
 		}

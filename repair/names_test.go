@@ -224,7 +224,7 @@ func TestScrub_SweepsLeasesWithoutReminders(t *testing.T) {
 				}
 			}
 			scrubEverything(t, h.After(at))
-			row, err := h.Store.Leases.ReadLease(ctx, a.Lease.ID)
+			row, err := h.Store.Leases.ReadRow(ctx, a.Lease.ID)
 			if err != nil || row.Seq != want[at] {
 				t.Errorf("claimed %t: after %s the lease has state %d, %v, want %d", claimed, at, row.Seq, err, want[at])
 			}

@@ -16,6 +16,7 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/note"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -106,7 +107,8 @@ func (s *recorder) await(t *testing.T, call string, times int) {
 func (s *recorder) on(next domain.Store) domain.Store {
 	s.next = next
 	return domain.Store{
-		Journal: s, Registers: s, Claims: s, Principals: s, Directory: s, Contents: s, Libraries: s, Texts: s, Pastes: s, Feeds: s, Leases: s,
+		Journal: s, Registers: s, Claims: s, Principals: s, Directory: s, Contents: s, Libraries: s, Texts: s, Feeds: s,
+		Pastes: pasteRecorder{s, rowRecorder[paste.ID]{s, next.Pastes}}, Leases: rowRecorder[lease.ID]{s, next.Leases},
 	}
 }
 
@@ -353,26 +355,6 @@ func (s *recorder) DropDirectory(ctx context.Context, rows []principal.Directory
 func (s *recorder) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
 	s.note("ReadClaim", k, serial)
 	return s.next.Claims.ReadClaim(ctx, k, serial)
-}
-
-func (s *recorder) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
-	s.note("ReadLease", id)
-	return s.next.Leases.ReadLease(ctx, id)
-}
-
-func (s *recorder) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
-	s.note("CommitLease", r.ID, r.Seq)
-	return s.next.Leases.CommitLease(ctx, r)
-}
-
-func (s *recorder) DropLease(ctx context.Context, id lease.ID, seq int64) error {
-	s.note("DropLease", id, seq)
-	return s.next.Leases.DropLease(ctx, id, seq)
-}
-
-func (s *recorder) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
-	s.note("ScanLeases", after, limit)
-	return s.next.Leases.ScanLeases(ctx, after, limit)
 }
 
 func (s *recorder) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {

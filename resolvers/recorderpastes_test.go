@@ -3,33 +3,46 @@ package resolvers_test
 import (
 	"context"
 
+	"carrel/core/commit"
 	"carrel/core/feed"
 	"carrel/paste"
 )
 
-func (s *recorder) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
-	s.note("ReadPaste", id)
-	return s.next.Pastes.ReadPaste(ctx, id)
+// rowRecorder records the calls of a commit.RowStore.
+type rowRecorder[ID ~string] struct {
+	by   *recorder
+	next commit.RowStore[ID]
+}
+
+func (s rowRecorder[ID]) ReadRow(ctx context.Context, id ID) (commit.Row[ID], error) {
+	s.by.note("ReadRow", id)
+	return s.next.ReadRow(ctx, id)
+}
+
+func (s rowRecorder[ID]) CommitRow(ctx context.Context, r commit.Row[ID]) (commit.Row[ID], error) {
+	s.by.note("CommitRow", r.ID, r.Seq)
+	return s.next.CommitRow(ctx, r)
+}
+
+func (s rowRecorder[ID]) DropRow(ctx context.Context, id ID, seq int64) error {
+	s.by.note("DropRow", id, seq)
+	return s.next.DropRow(ctx, id, seq)
+}
+
+func (s rowRecorder[ID]) ScanRows(ctx context.Context, after ID, limit int) ([]commit.Row[ID], error) {
+	s.by.note("ScanRows", after, limit)
+	return s.next.ScanRows(ctx, after, limit)
+}
+
+// pasteRecorder records the calls of a paste.Store.
+type pasteRecorder struct {
+	*recorder
+	rowRecorder[paste.ID]
 }
 
 func (s *recorder) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
 	s.note("ReadPastes", refs)
 	return s.next.Pastes.ReadPastes(ctx, refs)
-}
-
-func (s *recorder) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
-	s.note("CommitPaste", r)
-	return s.next.Pastes.CommitPaste(ctx, r)
-}
-
-func (s *recorder) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
-	s.note("DropPaste", id, seq)
-	return s.next.Pastes.DropPaste(ctx, id, seq)
-}
-
-func (s *recorder) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
-	s.note("ScanPastes", after, limit)
-	return s.next.Pastes.ScanPastes(ctx, after, limit)
 }
 
 func (s *recorder) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {

@@ -156,7 +156,7 @@ func (s *archiveEnv) putPastes() {
 	}
 	s.same("its rows", of, []paste.Row{s.pasted(5, 2)})
 	s.returns("by its former time of creation", []paste.Row{s.pasted(5, 2)})(
-		s.Pastes.ReadPastes(s.ctx, []paste.Ref{{ID: earlier.ID, CreatedAt: earlier.CreatedAt()}}))
+		s.Pastes.ReadPastes(s.ctx, []paste.Ref{{ID: earlier.ID, CreatedAt: paste.CreatedAt(earlier)}}))
 }
 
 func putRowsAgain(s *archiveEnv) {

@@ -20,7 +20,7 @@ func durableChecks() []durableCheck {
 		{"PutReminder", "PutReminder must be durable no later than a Commit of this process that follows it", durableDue},
 		{"PutText", "It must be durable when a Commit that follows it is", durableText},
 		{"DropDraft", "It must be durable when it returns, and so must PutDraft", durableDrafts},
-		{"PutBody", "It must be durable when a CommitPaste that follows it is", durableBody},
+		{"PutBody", "It must be durable when a CommitRow that follows it is", durableBody},
 		{"PutEntry", "A put must be durable no later than an in-flight list that this process writes after it", durableEntry},
 		{"Registers", "a creation and a setting that were returned are durable", durableRegisters},
 	}

@@ -11,24 +11,17 @@ import (
 )
 
 func pasteChecks() []check {
-	return []check{
-		{"ReadPaste", "It must return the zero Row where there is none", func(s *env) { s.pastes().reads(16 << 10) }},
+	return append(sequenceChecks("Pastes", 16<<10, (*env).pastes), []check{
 		{"ReadPastes", "ReadPastes must return the rows in the order of refs, at most MaxRows, the zero Row where there is none",
 			readPastes},
 		{"ReadPastes", "It must return the same row if CreatedAt is unknown or wrong", readPastesByWrongRefs},
-		{"CommitPaste", "It must return the row that the paste has then, the zero Row where it has none",
-			func(s *env) { s.pastes().commits() }},
-		{"CommitPaste", "one of many that change a paste at the same time wins", func(s *env) { s.pastes().races() }},
-		{"DropPaste", "DropPaste must remove a paste iff it has this Seq", func(s *env) { s.pastes().drops() }},
-		{"ScanPastes", "each paste is listed once, in a permanent order", scanPastes},
-		{"ScanPastes", "a scan continues after a paste that was dropped", scanPastesAfterADrop},
 		{"Bodies", "ReadBodies must return the bodies in the order of refs, at most MaxRows, nil where there is none", readBodies},
 		{"Bodies", "ListBodies must list the bodies of a paste, without their texts", listBodies},
 		{"Bodies", "It must be harmless when repeated", dropBodies},
-		{"Errors of pastes and feeds", "The error of a CommitPaste that may have been applied satisfies MayHaveCommitted", uncertainPastes},
+		{"Errors of pastes and feeds", "The error of a CommitRow that may have been applied satisfies MayHaveCommitted", uncertainPastes},
 		{"Errors of pastes and feeds", "reads of pastes and feeds with a context that has ended return an error, not nothing",
 			endedPasteReads},
-	}
+	}...)
 }
 
 // pasted returns a paste of this subtest, as package paste writes it. Two in succession have the
@@ -50,18 +43,13 @@ func (s *env) opaque(n int, seq int64) paste.Row {
 }
 
 // refOf returns the reference to a paste.
-func refOf(r paste.Row) paste.Ref { return paste.Ref{ID: r.ID, CreatedAt: r.CreatedAt()} }
+func refOf(r paste.Row) paste.Ref { return paste.Ref{ID: r.ID, CreatedAt: paste.CreatedAt(r)} }
 
-func (s *env) pastes() sequence[paste.ID, paste.Row] {
-	return sequence[paste.ID, paste.Row]{
-		s: s, row: s.pasted, commit: s.Pastes.CommitPaste, drop: s.Pastes.DropPaste, want: s.wantPaste,
-		id:  func(r paste.Row) paste.ID { return r.ID },
-		seq: func(r paste.Row) int64 { return r.Seq },
-		with: func(r paste.Row, data string) paste.Row {
-			r.Data = []byte(data)
-			return r
-		},
-	}
+func (s *env) pastes() sequence[paste.ID] {
+	return sequence[paste.ID]{s: s, store: s.Pastes, row: s.pasted, also: func(what string, id paste.ID, want paste.Row) {
+		s.Helper()
+		s.returns(what+", among others", []paste.Row{want})(s.Pastes.ReadPastes(s.ctx, []paste.Ref{{ID: id}}))
+	}}
 }
 
 // commitPaste commits a paste.
@@ -73,8 +61,7 @@ func (s *env) commitPaste(r paste.Row) paste.Row {
 // wantPaste compares a paste, read in both ways.
 func (s *env) wantPaste(what string, id paste.ID, want paste.Row) {
 	s.Helper()
-	s.returns(what, want)(s.Pastes.ReadPaste(s.ctx, id))
-	s.returns(what+", among others", []paste.Row{want})(s.Pastes.ReadPastes(s.ctx, []paste.Ref{{ID: id}}))
+	s.pastes().want(what, id, want)
 }
 
 func readPastes(s *env) {
@@ -102,12 +89,12 @@ func readPastes(s *env) {
 func readPastesByWrongRefs(s *env) {
 	other := s.pasted(9, 1)
 	s.commitPaste(other)
-	at := s.pasted(1, 1).CreatedAt()
+	at := paste.CreatedAt(s.pasted(1, 1))
 	want := func(what string, want paste.Row) {
 		s.Helper()
 		var refs []paste.Ref
 		var rows []paste.Row
-		for _, created := range []clock.Instant{at, 0, at - 1, at + 1, -at, other.CreatedAt()} {
+		for _, created := range []clock.Instant{at, 0, at - 1, at + 1, -at, paste.CreatedAt(other)} {
 			refs, rows = append(refs, paste.Ref{ID: s.pasted(1, 1).ID, CreatedAt: created}), append(rows, want)
 		}
 		s.returns(what, append(rows, other))(s.Pastes.ReadPastes(s.ctx, append(refs, refOf(other))))
@@ -123,46 +110,6 @@ func readPastesByWrongRefs(s *env) {
 	again := s.opaque(1, 1)
 	s.commitPaste(again)
 	want("created again", again)
-}
-
-// scan scans the pastes of this subtest.
-func (s *env) scan() scan[paste.ID, paste.Row] {
-	own := func(id paste.ID) bool { return strings.HasPrefix(string(id), "p:"+s.tenant+":") }
-	return scan[paste.ID, paste.Row]{s.Pastes.ScanPastes, s.pastes().id, own}
-}
-
-func scanPastes(s *env) {
-	want := map[paste.ID]paste.Row{}
-	for n := range 7 {
-		r := s.pasted(n, 1)
-		if n == 3 {
-			r = s.opaque(n, 1)
-		}
-		want[r.ID] = r
-		s.commitPaste(r)
-	}
-	s.scan().want(s, want)
-	s.returns("none of them", []paste.Row(nil))(s.Pastes.ScanPastes(s.ctx, "", 0))
-}
-
-// scanPastesAfterADrop drops pastes during a scan: each one when it was the last of a page, so
-// that the scan continues from an id that no longer exists.
-func scanPastesAfterADrop(s *env) {
-	want := map[paste.ID]paste.Row{}
-	for n := range 7 {
-		r := s.pasted(n, 1)
-		want[r.ID] = r
-		s.commitPaste(r)
-	}
-	found := s.scan().all(s, 2, func(r paste.Row) {
-		if _, ours := want[r.ID]; ours {
-			s.pastes().remove(r.ID, r.Seq)
-		}
-	})
-	s.same("the pastes", found, want)
-	if rest := s.scan().all(s, 2, nil); len(rest) >= len(want) {
-		s.Errorf("%d pastes remain", len(rest))
-	}
 }
 
 // bodied returns the reference of a long body of a paste of this subtest.
@@ -241,15 +188,15 @@ func durableBody(s *durableEnv) {
 func uncertainPastes(s *env) {
 	ended := cancelled(s.ctx)
 	one, two := s.pasted(1, 1), s.pasted(1, 2)
-	if _, err := s.Pastes.CommitPaste(ended, one); s.refused("CommitPaste of a new one", err) {
-		s.wantPaste("after CommitPaste was refused", one.ID, paste.Row{})
+	if _, err := s.Pastes.CommitRow(ended, one); s.refused("CommitRow of a new one", err) {
+		s.wantPaste("after CommitRow was refused", one.ID, paste.Row{})
 	}
 	s.commitPaste(one)
-	if _, err := s.Pastes.CommitPaste(ended, two); s.refused("CommitPaste", err) {
-		s.wantPaste("after CommitPaste was refused", one.ID, one)
+	if _, err := s.Pastes.CommitRow(ended, two); s.refused("CommitRow", err) {
+		s.wantPaste("after CommitRow was refused", one.ID, one)
 	}
-	if s.refused("DropPaste", s.Pastes.DropPaste(ended, one.ID, 1)) {
-		s.wantPaste("after DropPaste was refused", one.ID, one)
+	if s.refused("DropRow", s.Pastes.DropRow(ended, one.ID, 1)) {
+		s.wantPaste("after DropRow was refused", one.ID, one)
 	}
 	bucket := feed.Bucket{Day: aDay, Shards: 4}
 	if _, err := s.Feeds.RecordBucket(ended, s.feed("a"), bucket); s.refused("RecordBucket", err) {
@@ -266,9 +213,9 @@ func endedPasteReads(s *env) {
 	s.recordBucket(s.feed("a"), feed.Bucket{Day: aDay, Shards: 4})
 	ended := cancelled(s.ctx)
 	s.wantErrors(
-		tried{"ReadPaste", failed(s.Pastes.ReadPaste(ended, one.ID))},
+		tried{"ReadRow", failed(s.Pastes.ReadRow(ended, one.ID))},
 		tried{"ReadPastes", failed(s.Pastes.ReadPastes(ended, []paste.Ref{refOf(one)}))},
-		tried{"ScanPastes", failed(s.Pastes.ScanPastes(ended, "", 10))},
+		tried{"ScanRows", failed(s.Pastes.ScanRows(ended, "", 10))},
 		tried{"ReadBodies", failed(s.Pastes.ReadBodies(ended, []paste.BodyRef{body}))},
 		tried{"ListBodies", failed(s.Pastes.ListBodies(ended, one.ID))},
 		tried{"ListBuckets", failed(s.Feeds.ListBuckets(ended, s.feed("a")))},

@@ -11,7 +11,7 @@ import (
 // contracts are the files that say what stores must do.
 var contracts = []string{
 	"../library/store.go", "../library/changes.go", "../principal/store.go", "../core/commit/inflightlist.go",
-	"../core/commit/registers.go", "../core/claim/store.go", "../lease/store.go", "../note/store.go", "../paste/store.go",
+	"../core/commit/registers.go", "../core/commit/rowstore.go", "../core/claim/store.go", "../note/store.go", "../paste/store.go",
 	"../core/feed/store.go",
 	"../interchange/archive/archive.go",
 }

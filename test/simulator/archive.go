@@ -163,9 +163,9 @@ func (st *Store) putRow(r *archive.Row) {
 	case r.Draft != nil:
 		st.putDraft(*r.Draft)
 	case r.Lease != nil:
-		st.putLease(*r.Lease)
+		st.leases = putSeqRow(st.leases, *r.Lease)
 	case r.Paste != nil:
-		st.putPaste(*r.Paste)
+		st.pastes = putSeqRow(st.pastes, *r.Paste)
 	case r.Body != nil:
 		st.putBody(bodyRow{r.Body.BodyRef, r.Body.Text})
 	}

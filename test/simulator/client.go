@@ -41,7 +41,7 @@ func newClient(client Client) *Client {
 	c := &client
 	c.Store = domain.Store{
 		Journal: journalStore{c}, Registers: registers{c}, Claims: claims{c}, Principals: principals{c}, Directory: directory{c},
-		Contents: contents{c}, Libraries: libraries{c}, Texts: texts{c}, Pastes: pastes{c}, Feeds: feeds{c}, Leases: leases{c},
+		Contents: contents{c}, Libraries: libraries{c}, Texts: texts{c}, Pastes: pastesOf(c), Feeds: feeds{c}, Leases: leasesOf(c),
 	}
 	return c
 }

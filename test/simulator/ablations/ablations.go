@@ -161,7 +161,7 @@ var protocol = []Ablation{
 		{"library/walk.go", "\t\tif w.quiet {\n", "\t\tif w.quiet || w.serial && commit.Ablated(\"recovery-silent\") {\n"},
 	}},
 	{"lease-confirmed-by-key", "the keys of a lease are confirmed one after the other", Leases, []Patch{
-		{"lease/service.go", "s.store.CommitLease(ctx, row)", "s.ablatedCommit(ctx, l, row)"},
+		{"lease/service.go", "s.store.CommitRow(ctx, row)", "s.ablatedCommit(ctx, l, row)"},
 	}},
 	{"lease-confirmed-late", "a lease is confirmed after its deadline", Leases, []Patch{
 		{"lease/change.go", "\t\tcase before.overdue(s.engine.Now()):\n\t\t\treturn before.ended(Expired), " +
@@ -198,7 +198,7 @@ var protocol = []Ablation{
 			"\t\tcase look.Status == Ended && c.ablatedWaits(current):\n\t\t\treturn 0, ErrTaken\n\t\tcase look.Status == Ended:\n"},
 	}},
 	{"record-not-serial", "the record of a claim is read from a replica that may lag behind", Leases, []Patch{
-		{"test/simulator/leases.go", "\t\treturn c.st.leaseAt(id)\n", "\t\treturn c.st.ablatedLeaseAt(id)\n"},
+		{"test/simulator/rows.go", "\t\treturn c.at(id)\n", "\t\treturn c.ablatedAt(id)\n"},
 	}},
 	{"take-over-any-token", "a claim is replaced although it has changed since it was read", Leases, []Patch{
 		{"test/simulator/claims.go", "c.st.claims[i].Token == *token:", `(c.st.claims[i].Token == *token || ablated("take-over-any-token")):`},
@@ -257,15 +257,15 @@ var protocol = []Ablation{
 				"Lapsed:\n\t\t\terr = record"},
 	}},
 	{"listed-before-stored", "a paste is listed before its row says that it is public", Pastes, []Patch{
-		{"paste/service.go", "stored, err := s.store.CommitPaste(ctx, row)", "stored, err := s.ablatedCommit(ctx, p, row)"},
+		{"paste/service.go", "stored, err := s.store.CommitRow(ctx, row)", "stored, err := s.ablatedCommit(ctx, p, row)"},
 	}},
 	{"list-unchecked", "an entry of the feed is shown whatever the row of its paste says", Pastes, []Patch{
 		{"paste/connection.go", "if p != nil && p.listed() && p.CreatedAt == entries[i].Created {",
 			`if p != nil && (p.listed() || ablated("list-unchecked")) && p.CreatedAt == entries[i].Created {`},
 	}},
 	{"toggle-any-version", "a change of a paste is stored whatever was stored since it was read", Pastes, []Patch{
-		{"test/simulator/pastes.go", "if c.st.pasteAt(mine.ID).Seq == mine.Seq-1 {",
-			`if c.st.pasteAt(mine.ID).Seq == mine.Seq-1 || mine.Seq > 1 && ablated("toggle-any-version") {`},
+		{"test/simulator/rows.go", "if c.at(mine.ID).Seq == mine.Seq-1 {",
+			`if c.at(mine.ID).Seq == mine.Seq-1 || c.kind == "paste" && mine.Seq > 1 && ablated("toggle-any-version") {`},
 	}},
 	{"day-after-entry", "a day of a feed is recorded after its first entry, and nobody waits for it", Pastes, []Patch{
 		{"core/feed/timelines.go",

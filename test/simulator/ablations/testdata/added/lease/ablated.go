@@ -10,16 +10,16 @@ import (
 // ablatedCommit confirms the first key of a lease by one write, and all by a second one.
 func (s *Service) ablatedCommit(ctx context.Context, l *Lease, row Row) (Row, error) {
 	if l.State != Confirmed || len(l.Documents) < 2 || !commit.Ablated("lease-confirmed-by-key") {
-		return s.store.CommitLease(ctx, row)
+		return s.store.CommitRow(ctx, row)
 	}
 	first := *l
 	first.Documents = l.Documents[:1]
-	if current, err := s.store.CommitLease(ctx, first.row()); err != nil || current.Seq != row.Seq {
+	if current, err := s.store.CommitRow(ctx, first.row()); err != nil || current.Seq != row.Seq {
 		return current, err
 	}
 	l.Seq++
 	rest := l.row()
-	current, err := s.store.CommitLease(ctx, rest)
+	current, err := s.store.CommitRow(ctx, rest)
 	if err == nil && current.Seq == rest.Seq {
 		return row, nil
 	}

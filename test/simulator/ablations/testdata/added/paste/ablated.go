@@ -19,7 +19,7 @@ func (s *Service) ablatedCommit(ctx context.Context, p *Paste, row Row) (Row, er
 			return Row{}, err
 		}
 	}
-	return s.store.CommitPaste(ctx, row)
+	return s.store.CommitRow(ctx, row)
 }
 
 // ablatedMTS returns the current time instead of that of the state.

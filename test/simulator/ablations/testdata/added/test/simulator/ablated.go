@@ -11,14 +11,14 @@ func ablated(name string) bool { return commit.Ablated(name) }
 // lag is the number of steps for which a replica may not have a new row yet.
 const lag = 300
 
-// ablatedLeaseAt returns the row of a lease, as a replica that lags behind may have it.
-func (st *Store) ablatedLeaseAt(id lease.ID) lease.Row {
-	if st.history != nil && ablated("record-not-serial") {
-		if now := st.history.ofLease(id).now(); now.seq == 1 && st.s.steps < now.step+lag && st.s.chance(256) {
-			return lease.Row{}
+// ablatedAt returns a row, as a replica that lags behind may have it if it is a lease.
+func (c rows[ID]) ablatedAt(id ID) commit.Row[ID] {
+	if c.kind == "lease" && c.st.history != nil && ablated("record-not-serial") {
+		if now := c.st.history.ofLease(lease.ID(id)).now(); now.seq == 1 && c.st.s.steps < now.step+lag && c.st.s.chance(256) {
+			return commit.Row[ID]{}
 		}
 	}
-	return st.leaseAt(id)
+	return c.at(id)
 }
 
 // ablatedQuorum returns the number of replicas that answer a call.
