@@ -48,19 +48,13 @@ func (u Upkeep) AuditDrafts(ctx context.Context, user principal.ID, wrong func(f
 		return 0, err
 	}
 	a := &audit{s: u.s, wrong: wrong}
-	for some := range slices.Chunk(all, MaxDraftRows) {
-		names := make([]string, len(some))
-		for i, d := range some {
-			names[i] = d.Name
-		}
-		stored, err := u.s.store.ReadDrafts(ctx, user, names, false)
+	for stored, err := range draftPages(ctx, u.s.store, user, all, MaxDraftRows) {
 		if err != nil {
 			return 0, err
 		}
 		for _, d := range stored {
 			row, err := decodeDraft(d.Value)
 			switch {
-			case d.Name == "": // it was removed meanwhile
 			case err != nil:
 				wrong("the draft %q cannot be read", d.Name)
 			case row.Text.ID != (TextID{}):

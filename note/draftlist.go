@@ -2,6 +2,7 @@ package note
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"carrel/core/cursor"
@@ -34,8 +35,11 @@ func (s *Service) Drafts(ctx context.Context, v *principal.Viewer, user principa
 		all = slices.DeleteFunc(all, func(d DraftRow) bool { return d.Token.String() >= l.after })
 	}
 	var found []*Draft
-	for some := range slices.Chunk(all, min(l.page.Size+1, MaxDraftRows)) {
-		ds, err := s.drafts(ctx, v, some)
+	for stored, err := range draftPages(ctx, s.store, user, all, min(l.page.Size+1, MaxDraftRows)) {
+		if err != nil {
+			return nil, err
+		}
+		ds, err := s.drafts(ctx, v, stored)
 		if err != nil {
 			return nil, err
 		}
@@ -48,19 +52,28 @@ func (s *Service) Drafts(ctx context.Context, v *principal.Viewer, user principa
 	return connect(l, found, func(d *Draft) string { return d.token.String() }, more, ""), nil
 }
 
-// drafts reads some drafts of the viewer, in their order, without those that it may not see.
-func (s *Service) drafts(ctx context.Context, v *principal.Viewer, some []DraftRow) ([]*Draft, error) {
-	names := make([]string, len(some))
-	for i, d := range some {
-		names[i] = d.Name
+// draftPages reads listed drafts of a user, a page of at most size at a time, in their order. It leaves
+// out those that were removed meanwhile. It ends after an error.
+func draftPages(ctx context.Context, store Store, user principal.ID, listed []DraftRow, size int) iter.Seq2[[]DraftRow, error] {
+	return func(yield func([]DraftRow, error) bool) {
+		for some := range slices.Chunk(listed, size) {
+			names := make([]string, len(some))
+			for i, d := range some {
+				names[i] = d.Name
+			}
+			rows, err := store.ReadDrafts(ctx, user, names, false)
+			rows = slices.DeleteFunc(rows, func(d DraftRow) bool { return d.Name == "" })
+			if !yield(rows, err) || err != nil {
+				return
+			}
+		}
 	}
-	rows, err := s.store.ReadDrafts(ctx, v.User, names, false)
-	if err != nil {
-		return nil, err
-	}
-	rows = slices.DeleteFunc(rows, func(d DraftRow) bool { return d.Name == "" })
+}
+
+// drafts shows some drafts of the viewer, in their order, without those that it may not see.
+func (s *Service) drafts(ctx context.Context, v *principal.Viewer, rows []DraftRow) ([]*Draft, error) {
 	opened := make([]*storedDraft, len(rows))
-	err = sched.ForEach(ctx, s.rt, len(rows), textsAtOnce, func(i int) error {
+	err := sched.ForEach(ctx, s.rt, len(rows), textsAtOnce, func(i int) error {
 		var err error
 		opened[i], err = s.openDraft(ctx, rows[i])
 		return err

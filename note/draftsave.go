@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"carrel/core/commit"
@@ -243,8 +242,11 @@ func (s *Service) makeSpace(ctx context.Context, user principal.ID) error {
 		return err
 	}
 	remaining := len(all)
-	for some := range slices.Chunk(all, MaxDraftRows) {
-		n, err := s.dropOrphans(ctx, user, some)
+	for stored, err := range draftPages(ctx, s.store, user, all, MaxDraftRows) {
+		if err != nil {
+			return err
+		}
+		n, err := s.dropOrphans(ctx, stored)
 		if err != nil {
 			return err
 		}
@@ -257,20 +259,9 @@ func (s *Service) makeSpace(ctx context.Context, user principal.ID) error {
 }
 
 // dropOrphans removes those of the drafts whose items were deleted, and returns how many.
-func (s *Service) dropOrphans(ctx context.Context, user principal.ID, some []DraftRow) (int, error) {
-	names := make([]string, len(some))
-	for i, d := range some {
-		names[i] = d.Name
-	}
-	rows, err := s.store.ReadDrafts(ctx, user, names, false)
-	if err != nil {
-		return 0, err
-	}
+func (s *Service) dropOrphans(ctx context.Context, drafts []DraftRow) (int, error) {
 	n := 0
-	for _, stored := range rows {
-		if stored.Name == "" {
-			continue
-		}
+	for _, stored := range drafts {
 		row, err := decodeDraft(stored.Value)
 		if err != nil {
 			return n, err

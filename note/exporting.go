@@ -201,12 +201,7 @@ func (u Upkeep) ExportDrafts(ctx context.Context, user principal.ID, to exchange
 		return err
 	}
 	slices.Reverse(all)
-	for some := range slices.Chunk(all, exportRows) {
-		names := make([]string, len(some))
-		for i, d := range some {
-			names[i] = d.Name
-		}
-		stored, err := u.s.store.ReadDrafts(ctx, user, names, false)
+	for stored, err := range draftPages(ctx, u.s.store, user, all, exportRows) {
 		if err != nil {
 			return err
 		}
@@ -221,9 +216,6 @@ func (u Upkeep) ExportDrafts(ctx context.Context, user principal.ID, to exchange
 
 // exportDraft exports a draft, unless it was published, or it or its item was deleted.
 func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to exchange.Sink) error {
-	if stored.Name == "" {
-		return nil
-	}
 	row, err := decodeDraft(stored.Value)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package note
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"carrel/core/commit"
 	"carrel/principal"
@@ -23,36 +22,20 @@ func (s *Texts) RemoveDrafts(ctx context.Context, h *principal.Header) error {
 		if len(all) == 0 {
 			return nil
 		}
-		for some := range slices.Chunk(all, MaxDraftRows) {
-			if err := s.dropDrafts(ctx, h.ID, some); err != nil {
-				return err
+		for stored, err := range draftPages(ctx, s.store, h.ID, all, MaxDraftRows) {
+			if err != nil {
+				return fmt.Errorf("reading the drafts: %w", err)
+			}
+			for _, d := range stored {
+				var body text
+				if row, err := decodeDraft(d.Value); err == nil {
+					body = row.Text
+				}
+				if err := s.dropDraft(ctx, d, body); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return fmt.Errorf("drafts of %s keep being saved", h.ID)
-}
-
-// dropDrafts removes some drafts of a user with their texts.
-func (s *Texts) dropDrafts(ctx context.Context, user principal.ID, some []DraftRow) error {
-	names := make([]string, len(some))
-	for i, d := range some {
-		names[i] = d.Name
-	}
-	rows, err := s.store.ReadDrafts(ctx, user, names, false)
-	if err != nil {
-		return fmt.Errorf("reading the drafts: %w", err)
-	}
-	for _, d := range rows {
-		if d.Name == "" {
-			continue
-		}
-		var body text
-		if row, err := decodeDraft(d.Value); err == nil {
-			body = row.Text
-		}
-		if err := s.dropDraft(ctx, d, body); err != nil {
-			return err
-		}
-	}
-	return nil
 }
