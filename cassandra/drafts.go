@@ -17,10 +17,10 @@ const (
 	dropDraft    = `DELETE FROM draft WHERE user_id = ? AND name = ? IF draft_token = ?`
 )
 
-// texts implements page.Store.
+// texts implements note.Store.
 type texts struct{ *Store }
 
-// ListDrafts implements page.Store.
+// ListDrafts implements note.Store.
 func (s texts) ListDrafts(ctx context.Context, user principal.ID) ([]note.DraftRow, error) {
 	var (
 		name  string
@@ -36,7 +36,7 @@ func (s texts) ListDrafts(ctx context.Context, user principal.ID) ([]note.DraftR
 	return drafts, err
 }
 
-// ReadDrafts implements page.Store.
+// ReadDrafts implements note.Store.
 func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]note.DraftRow, error) {
 	drafts := make([]note.DraftRow, len(names))
 	if len(names) == 0 {
@@ -69,7 +69,7 @@ func (s texts) readDraft(ctx context.Context, user principal.ID, name string, se
 	return d, nil
 }
 
-// PutDraft implements page.Store. If the statement is refused, it reads the current row.
+// PutDraft implements note.Store. If the statement is refused, it reads the current row.
 func (s texts) PutDraft(ctx context.Context, d note.DraftRow, over *note.TextID) (note.DraftRow, error) {
 	stmt, args := insertDraft, []any{string(d.User), d.Name, d.Token[:], notNull(d.Value)}
 	if over != nil {
@@ -85,7 +85,7 @@ func (s texts) PutDraft(ctx context.Context, d note.DraftRow, over *note.TextID)
 	return s.readDraft(ctx, d.User, d.Name, true)
 }
 
-// DropDraft implements page.Store.
+// DropDraft implements note.Store.
 func (s texts) DropDraft(ctx context.Context, user principal.ID, name string, token note.TextID) error {
 	_, _, err := s.session.DecideOne(ctx, "drop a draft", dropDraft, string(user), name, token[:])
 	return err

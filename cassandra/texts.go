@@ -17,12 +17,12 @@ const (
 	scanTextsAfter = `SELECT text_id, content_id, row_kind, row_key FROM item_text WHERE token(text_id) >= token(?) LIMIT ?`
 )
 
-// PutText implements page.Store.
+// PutText implements note.Store.
 func (s texts) PutText(ctx context.Context, t note.Text) error {
 	return s.session.Write(ctx, "put a text", putText, t.ID[:], string(t.Item), int8(t.Row.Kind), t.Row.Key, t.Body)
 }
 
-// ReadTexts implements page.Store.
+// ReadTexts implements note.Store.
 func (s texts) ReadTexts(ctx context.Context, ids []note.TextID) ([]note.Text, error) {
 	texts := make([]note.Text, len(ids))
 	if len(ids) == 0 {
@@ -53,7 +53,7 @@ func (r *textRow) text(id note.TextID) note.Text {
 	return note.Text{ID: id, Item: library.ContentID(r.item), Row: library.RowKey{Kind: library.RowKind(r.kind), Key: r.key}, Body: r.body}
 }
 
-// DropTexts implements page.Store.
+// DropTexts implements note.Store.
 func (s texts) DropTexts(ctx context.Context, ids []note.TextID) error {
 	if len(ids) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (s texts) DropTexts(ctx context.Context, ids []note.TextID) error {
 	})
 }
 
-// ScanTexts implements page.Store, in order of the ids' tokens.
+// ScanTexts implements note.Store, in order of the ids' tokens.
 func (s texts) ScanTexts(ctx context.Context, after note.TextID, limit int) ([]note.Text, error) {
 	q := session.Query{Operation: "list texts", Stmt: scanTexts}
 	if after != (note.TextID{}) {

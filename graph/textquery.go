@@ -29,7 +29,7 @@ func TextQueryOf(ctx context.Context, field graphql.CollectedField) (note.TextQu
 	return q, nil
 }
 
-// titleFields are the fields of a revision that page.TextQuery.TitleOnly covers.
+// titleFields are the fields of a revision that note.TextQuery.TitleOnly covers.
 var titleFields = map[string]bool{
 	"__typename": true, "key": true, "branch": true, "number": true, "locale": true, "title": true, "isCurrent": true,
 }

@@ -8,10 +8,10 @@ import (
 	"carrel/principal"
 )
 
-// texts implements page.Store.
+// texts implements note.Store.
 type texts struct{ *Store }
 
-// ListDrafts implements page.Store.
+// ListDrafts implements note.Store.
 func (s texts) ListDrafts(ctx context.Context, user principal.ID) ([]note.DraftRow, error) {
 	rows := under(appendPartition(nil, tableDraft, string(user)), unlimited)
 	drafts, err := list(ctx, s.Store, "list drafts", rows, func(key, value []byte) (note.DraftRow, error) {
@@ -23,7 +23,7 @@ func (s texts) ListDrafts(ctx context.Context, user principal.ID) ([]note.DraftR
 	return drafts, err
 }
 
-// ReadDrafts implements page.Store.
+// ReadDrafts implements note.Store.
 func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, _ bool) ([]note.DraftRow, error) {
 	return call(ctx, s.Store, "read drafts", func() (drafts []note.DraftRow, err error) {
 		drafts = make([]note.DraftRow, len(names))
@@ -45,7 +45,7 @@ func (s texts) draftAt(user principal.ID, name string, key []byte) (note.DraftRo
 	return decodeDraft(user, name, value)
 }
 
-// PutDraft implements page.Store.
+// PutDraft implements note.Store.
 func (s texts) PutDraft(ctx context.Context, d note.DraftRow, over *note.TextID) (note.DraftRow, error) {
 	current := d
 	key := appendDraftKey(nil, d.User, d.Name)
@@ -68,7 +68,7 @@ func (s texts) PutDraft(ctx context.Context, d note.DraftRow, over *note.TextID)
 	return current, nil
 }
 
-// DropDraft implements page.Store.
+// DropDraft implements note.Store.
 func (s texts) DropDraft(ctx context.Context, user principal.ID, name string, token note.TextID) error {
 	key := appendDraftKey(nil, user, name)
 	return s.write(ctx, "drop a draft", key, s.commitSynced, func(b *batch) error {

@@ -9,7 +9,7 @@ import (
 	"carrel/note"
 )
 
-// PutText implements page.Store. The commit that refers to the text syncs it.
+// PutText implements note.Store. The commit that refers to the text syncs it.
 func (s texts) PutText(ctx context.Context, t note.Text) error {
 	return s.write(ctx, "put a text", nil, s.commitLater, func(b *batch) error {
 		b.set(appendTextKey(nil, t.ID), appendPageText(nil, &t))
@@ -17,7 +17,7 @@ func (s texts) PutText(ctx context.Context, t note.Text) error {
 	})
 }
 
-// ReadTexts implements page.Store.
+// ReadTexts implements note.Store.
 func (s texts) ReadTexts(ctx context.Context, ids []note.TextID) ([]note.Text, error) {
 	return call(ctx, s.Store, "read texts", func() ([]note.Text, error) {
 		texts := make([]note.Text, len(ids))
@@ -34,7 +34,7 @@ func (s texts) ReadTexts(ctx context.Context, ids []note.TextID) ([]note.Text, e
 	})
 }
 
-// DropTexts implements page.Store.
+// DropTexts implements note.Store.
 func (s texts) DropTexts(ctx context.Context, ids []note.TextID) error {
 	return s.write(ctx, "drop texts", nil, s.commitLater, func(b *batch) error {
 		for _, id := range ids {
@@ -44,7 +44,7 @@ func (s texts) DropTexts(ctx context.Context, ids []note.TextID) error {
 	})
 }
 
-// ScanTexts implements page.Store, in order of ids.
+// ScanTexts implements note.Store, in order of ids.
 func (s texts) ScanTexts(ctx context.Context, after note.TextID, limit int) ([]note.Text, error) {
 	rows := under([]byte{tableText}, limit)
 	if after != (note.TextID{}) {

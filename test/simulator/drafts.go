@@ -35,7 +35,7 @@ func (st *Store) putDraft(d note.DraftRow) {
 	st.drafts = put(st.drafts, draftName{d.User, d.Name}, compareDraft, d)
 }
 
-// texts implements page.Store.
+// texts implements note.Store.
 type texts struct{ *Client }
 
 // ListDrafts lists the drafts of a user.
