@@ -50,11 +50,27 @@ export async function received(iterator, words) {
   throw new Error(`"${words}" was not received, but ${others.join(', ')}`);
 }
 
+export async function update(id, fields) {
+  await ask('mutation ($in: UpdateContentInput!) { updateContent(input: $in) { userErrors { code message } } }', { in: { id, ...fields } });
+}
+
 export async function rename(id, title) {
-  await ask('mutation ($in: UpdateContentInput!) { updateContent(input: $in) { userErrors { code message } } }', { in: { id, title } });
+  await update(id, { title });
 }
 
 export async function removeFromLibrary(contentId, principalId) {
   await ask('mutation ($in: RemoveFromLibraryInput!) { removeFromLibrary(input: $in) { userErrors { code message } } }',
     { in: { contentId, principalId } });
+}
+
+export async function share(contentId, principalId) {
+  await ask('mutation ($in: ShareContentInput!) { shareContent(input: $in) { userErrors { code message } } }',
+    { in: { contentId, principalIds: [principalId], role: 'VIEWER' } });
+}
+
+// titlesOf returns the titles of a whole library, as the gateway orders them.
+export async function titlesOf(id, direction) {
+  const { principal } = await ask(`query ($id: ID!, $orderBy: LibraryOrder) { principal(id: $id) {
+    library(first: 100, orderBy: $orderBy) { nodes { title } } } }`, { id, orderBy: { field: 'LAST_MODIFIED', direction } });
+  return principal.library.nodes.map(({ title }) => title);
 }

@@ -60,8 +60,9 @@ export interface Place {
   beyond: 'newest' | 'oldest' | null;
 }
 
-// placeFor returns where an entry belongs among the other loaded entries. It searches from the
-// newest end: an item that changes very often may still be listed at an older place.
+// placeFor returns where an entry belongs among the other loaded entries; if there are none, no page
+// may follow. It searches from the newest end: an item that changes very often may still be listed at
+// an older place.
 export function placeFor(
   others: readonly Position[],
   entry: Position,
@@ -96,13 +97,9 @@ export function withChange(
 
   const { pageInfo } = library;
   if (edges.length === 0 && (pageInfo.hasNextPage || pageInfo.hasPreviousPage)) {
-    // There is no loaded entry to compare it with. If newer entries follow, a load returns it.
-    if (order === 'ASC' ? pageInfo.hasNextPage : pageInfo.hasPreviousPage)
-      return { ...library, edges };
-    // Otherwise the others are read from its cursor, at both ends.
-    const more = { hasNextPage: true, hasPreviousPage: true };
-    const ends = { startCursor: edge.cursor, endCursor: edge.cursor };
-    return { ...library, edges: [edge], pageInfo: { ...pageInfo, ...more, ...ends } };
+    // There is no loaded entry to compare it with: the next load reads the first page again.
+    const more = { hasNextPage: true, hasPreviousPage: false };
+    return { edges, pageInfo: { ...pageInfo, ...more, startCursor: null, endCursor: null } };
   }
   const others = edges.map(({ node }) => node);
   const { index, beyond } = placeFor(others, edge.node, order, pageInfo);
@@ -117,7 +114,7 @@ export function withChange(
   }
   const isAtStart = (beyond === 'oldest') === (order === 'ASC');
   const end = isAtStart
-    ? { startCursor: edges[0]?.cursor ?? pageInfo.startCursor }
-    : { endCursor: edges.at(-1)?.cursor ?? pageInfo.endCursor };
+    ? { startCursor: edges[0]?.cursor ?? null }
+    : { endCursor: edges.at(-1)?.cursor ?? null };
   return { ...library, edges, pageInfo: { ...pageInfo, ...end } };
 }

@@ -84,6 +84,8 @@ export class LibraryView {
     const isNewestSide = (side === 'next') === (this.#order === 'ASC');
     while (this.#library) {
       const { pageInfo } = this.#library;
+      const cursor = side === 'next' ? pageInfo.endCursor : pageInfo.startCursor;
+      if (!cursor) return void (await this.#start()); // nothing is loaded
       const isNewWalk = side === 'next' ? !pageInfo.hasNextPage : !pageInfo.hasPreviousPage;
       const starts = this.#starts;
       this.#meanwhile = [];

@@ -52,9 +52,10 @@ export function createRelayEnvironment(
         { query: text ?? '', variables },
         {
           next(result) {
-            last = last
-              .then(() => Promise.allSettled(reading))
-              .then(() => sink.next(result as GraphQLResponse));
+            last = last.then(async () => {
+              while (reading.size > 0) await Promise.allSettled(reading);
+              sink.next(result as GraphQLResponse);
+            });
           },
           error: (error) => void last.then(() => sink.error(error as Error)),
           complete: () => void last.then(() => sink.complete()),

@@ -23,6 +23,7 @@ export function follow(
   after: string | null,
   onError: (error: unknown) => void,
 ): () => void {
+  const reread = () => void open(environment, id, order).catch(onError);
   const { dispose } = requestSubscription(environment, {
     subscription: LibraryChanged,
     variables: { id, after },
@@ -33,7 +34,7 @@ export function follow(
       const connection =
         principal && ConnectionHandler.getConnection(principal, 'operations_library', { orderBy });
       const change = store.getRootField('libraryChanged');
-      if (connection && change) applyChange(store, connection, change, order);
+      if (connection && change) applyChange(store, connection, change, order, reread);
     },
   });
   return dispose;
@@ -44,6 +45,7 @@ function applyChange(
   connection: RecordProxy,
   change: RecordProxy,
   order: Order,
+  reread: () => void,
 ): void {
   const placed = change.getLinkedRecord('edge');
   const node = placed?.getLinkedRecord('node');
@@ -60,6 +62,11 @@ function applyChange(
     hasNextPage: Boolean(pageInfo.getValue('hasNextPage')),
     hasPreviousPage: Boolean(pageInfo.getValue('hasPreviousPage')),
   };
+  if (edges.length === 0 && (more.hasNextPage || more.hasPreviousPage)) {
+    // There is no loaded entry to compare it with, and no end where a page could be added.
+    for (const cursor of ['startCursor', 'endCursor']) pageInfo.setValue(null, cursor);
+    return reread();
+  }
   const { index, beyond } = placeFor(edges.map(positionOf), positionOf(placed), order, more);
   if (beyond === 'newest' || (beyond === 'oldest' && !isHeld)) {
     // The next load at that end returns it: the end is now the last entry before it.
@@ -118,6 +125,7 @@ export async function load(
   const { refetchableRequest } = getRefetchMetadata(Library as ReaderFragment, 'load');
   for (;;) {
     const { edges, pageInfo } = loaded();
+    if (!(side === 'next' ? pageInfo.endCursor : pageInfo.startCursor)) return; // it is read again
     const isNewWalk = side === 'next' ? !pageInfo.hasNextPage : !pageInfo.hasPreviousPage;
     const part =
       side === 'next'
