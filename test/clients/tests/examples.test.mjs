@@ -494,6 +494,18 @@ for (const client of Object.keys(clients)) {
           });
         }
 
+    test('oldest first: an older entry is shared, and the last loaded one moves', { timeout: 20_000 }, async (t) => {
+      const hidden = await createItem('z');
+      const { id, items } = await groupOf(['a', 'b', 'c', 'd']);
+      const library = await opened(t, client, { id, order: 'ASC', transport: client === 'fetch' ? 'fetch' : 'events' });
+      library.follow();
+      await share(hidden, id);
+      await rename(items[1], 'B');
+      await library.shows('z a');
+      for (let n = 0; n < 9 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
+      await library.shows('z a c d B');
+    });
+
     for (const [order, newest, all, changed] of [['ASC', 'next', 'a b c d', 'd A B C'], ['DESC', 'previous', 'd c b a', 'C B A d']])
       test(`a load at an end that has no more pages keeps the order of what has changed, ${order}`, { timeout }, async (t) => {
         const { id, items } = await groupOf(['a', 'b', 'c', 'd']);

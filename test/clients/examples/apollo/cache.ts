@@ -10,29 +10,36 @@ const keyArgs: FieldPolicy['keyArgs'] = (args) => {
   return `library:${field}:${direction}:${includeShared}:${JSON.stringify(filter)}`;
 };
 
-function libraryPolicy(): FieldPolicy {
-  const policy = relayStylePagination(keyArgs);
-  return {
-    ...policy,
-    merge(existing, incoming, options) {
-      if (typeof policy.merge !== 'function') return incoming;
-      const merged = policy.merge(existing, incoming, options);
-      if (!merged) return merged;
-      // An item that moved while pages were read is in two of them. The entry nearer the newest
-      // end is the later one.
-      const newestLast = options.args?.['orderBy']?.direction !== 'DESC';
-      const idOf = (edge: object) =>
-        options.readField('id', options.readField('node', edge as never));
-      const ids = merged.edges.map(idOf);
-      const isKept = (index: number) =>
-        (newestLast ? ids.lastIndexOf(ids[index]) : ids.indexOf(ids[index])) === index;
+// relayStylePagination would give the outermost entries the cursors of pageInfo, which are those of
+// entries that have left: a library has a merge of its own.
+const library: FieldPolicy = {
+  keyArgs,
+  merge(existing, incoming, { args, readField }) {
+    const isNext = Boolean(args?.['after']);
+    if (!existing || (!isNext && !args?.['before']))
       return {
-        ...merged,
-        edges: merged.edges.filter((_: unknown, index: number) => isKept(index)),
+        ...existing,
+        ...incoming,
+        pageInfo: { ...existing?.pageInfo, ...incoming.pageInfo },
       };
-    },
-  };
-}
+    const edges = isNext
+      ? [...existing.edges, ...incoming.edges]
+      : [...incoming.edges, ...existing.edges];
+    // An item that moved while pages were read is in two of them. The entry nearer the newest end
+    // is the later one.
+    const newestLast = args?.['orderBy']?.direction !== 'DESC';
+    const ids = edges.map((edge) => readField('id', readField('node', edge)));
+    const isKept = (index: number) =>
+      (newestLast ? ids.lastIndexOf(ids[index]) : ids.indexOf(ids[index])) === index;
+    const { hasNextPage, endCursor, hasPreviousPage, startCursor } = incoming.pageInfo;
+    const end = isNext ? { hasNextPage, endCursor } : { hasPreviousPage, startCursor };
+    return {
+      ...incoming,
+      edges: edges.filter((_, index) => isKept(index)),
+      pageInfo: { ...existing.pageInfo, ...end },
+    };
+  },
+};
 
 // Some types have no id, but a key, which is unique in its tenant. Always select it: without it, the
 // object is a part of the one that contains it, and replaces what other queries have read there.
@@ -54,8 +61,8 @@ export function createCache(): InMemoryCache {
       Count: merged,
       Limits: merged,
       ParsedKey: merged,
-      User: { fields: { library: libraryPolicy(), groups: relayStylePagination() } },
-      Group: { fields: { library: libraryPolicy(), members: relayStylePagination() } },
+      User: { fields: { library, groups: relayStylePagination() } },
+      Group: { fields: { library, members: relayStylePagination() } },
       Content: { fields: { members: relayStylePagination() } },
       Branch: keyed,
       Revision: keyed,

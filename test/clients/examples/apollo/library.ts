@@ -54,11 +54,10 @@ export class LibraryView {
   }
 
   // follow applies the changes since the first page was read. It returns a function that stops it.
-  // Apollo Client has '' where the gateway has answered null.
   follow(onError: (error: unknown) => void): () => void {
     return this.query.subscribeToMore({
       document: LIBRARY_CHANGED,
-      variables: { id: this.#id, after: this.state().library?.pageInfo.endCursor || null },
+      variables: { id: this.#id, after: this.state().library?.pageInfo.endCursor ?? null },
       updateQuery: (_, { complete, previousData, subscriptionData }) => {
         if (!complete) return undefined;
         const { libraryChanged } = subscriptionData.data as ChangedData;
@@ -78,8 +77,8 @@ export class LibraryView {
       const isNewWalk = side === 'next' ? !pageInfo?.hasNextPage : !pageInfo?.hasPreviousPage;
       const variables =
         side === 'next'
-          ? { first: this.#pageSize, after: pageInfo?.endCursor || null }
-          : { first: null, last: this.#pageSize, before: pageInfo?.startCursor || null };
+          ? { first: this.#pageSize, after: pageInfo?.endCursor ?? null }
+          : { first: null, last: this.#pageSize, before: pageInfo?.startCursor ?? null };
       this.#meanwhile = [];
       const { data } = await repeat(() => this.query.fetchMore({ variables }));
       const page = data?.principal?.library as LibraryConnection | undefined;
