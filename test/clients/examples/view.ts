@@ -7,6 +7,7 @@ import {
   type LibraryConnection,
   type LibraryState,
   type Order,
+  type PageInfo,
 } from './order.ts';
 import type { Sink } from './resume.ts';
 import { repeat } from './retry.ts';
@@ -59,7 +60,7 @@ export class LibraryView {
     this.#meanwhile = [];
     const library = await this.#read({ first: this.#pageSize });
     this.#starts += 1;
-    this.#set(this.#caughtUp(library));
+    this.#set(library && this.#caughtUp(library));
     return library?.pageInfo.endCursor ?? null;
   }
 
@@ -81,39 +82,44 @@ export class LibraryView {
   // load reads one more page. Changes that arrive while it is on its way are applied once more:
   // the page may be older than they are.
   async load(side: 'next' | 'previous'): Promise<void> {
+    if (!this.#library) return;
+    const { pageInfo } = this.#library;
+    const cursor = side === 'next' ? pageInfo.endCursor : pageInfo.startCursor;
+    if (!cursor) return void (await this.#start()); // nothing is loaded
+    const starts = this.#starts;
+    this.#meanwhile = [];
+    const page = await this.#readMore(side, pageInfo);
+    if (starts !== this.#starts) return; // the first page was read again: this one is not the next
+    this.#set(page && this.#caughtUp(join(this.#library, page, side, this.#order)));
+  }
+
+  // readMore returns what follows on one side. A walk to the newest end omits entries that moved
+  // there since it began. They follow its last page, in new walks: it reads on until one of these is
+  // empty.
+  async #readMore(
+    side: 'next' | 'previous',
+    pageInfo: PageInfo,
+  ): Promise<LibraryConnection | null> {
     const isNewestSide = (side === 'next') === (this.#order === 'ASC');
-    while (this.#library) {
-      const { pageInfo } = this.#library;
-      const cursor = side === 'next' ? pageInfo.endCursor : pageInfo.startCursor;
-      if (!cursor) return void (await this.#start()); // nothing is loaded
-      const isNewWalk = side === 'next' ? !pageInfo.hasNextPage : !pageInfo.hasPreviousPage;
-      const starts = this.#starts;
-      this.#meanwhile = [];
-      const part =
+    let all: LibraryConnection = { edges: [], pageInfo };
+    for (;;) {
+      const { hasNextPage, endCursor, hasPreviousPage, startCursor } = all.pageInfo;
+      const page = await this.#read(
         side === 'next'
-          ? { first: this.#pageSize, after: pageInfo.endCursor }
-          : { last: this.#pageSize, before: pageInfo.startCursor };
-      const page = await this.#read(part);
-      if (starts !== this.#starts) return; // the first page was read again: this one is not the next
-      if (!page || !this.#library) return this.#set(null);
-      const held = this.#library;
-      const joined = isNewWalk
-        ? walkedOn(held, page, side, this.#order)
-        : join(held, page, side, this.#order);
-      this.#set(this.#caughtUp(joined));
-      // A walk to the newest end omits entries that moved there since it began. They follow its last
-      // page, in new walks: read on until one of these is empty.
+          ? { first: this.#pageSize, after: endCursor }
+          : { last: this.#pageSize, before: startCursor },
+      );
+      if (!page) return null;
+      const isNewWalk = side === 'next' ? !hasNextPage : !hasPreviousPage;
       const more = side === 'next' ? page.pageInfo.hasNextPage : page.pageInfo.hasPreviousPage;
-      if (!isNewestSide || more || (isNewWalk && page.edges.length === 0)) return;
+      all = join(all, page, side, this.#order);
+      if (!isNewestSide || more || (isNewWalk && page.edges.length === 0)) return all;
     }
   }
 
   // caughtUp applies the changes that have arrived while a page was on its way.
-  #caughtUp(library: LibraryConnection | null): LibraryConnection | null {
-    return (
-      library &&
-      this.#meanwhile.reduce((held, change) => withChange(held, change, this.#order), library)
-    );
+  #caughtUp(library: LibraryConnection): LibraryConnection {
+    return this.#meanwhile.reduce((held, change) => withChange(held, change, this.#order), library);
   }
 
   // read returns a page; null if there is no such library, or the viewer may not see it.
@@ -142,31 +148,10 @@ function join(
   const ids = edges.map(({ node }) => node.id);
   const isKept = (id: string, index: number) =>
     (order === 'ASC' ? ids.lastIndexOf(id) : ids.indexOf(id)) === index;
-  return {
-    edges: edges.filter(({ node }, index) => isKept(node.id, index)),
-    pageInfo: endAfter(library, page, side),
-  };
-}
-
-// walkedOn adds the first page of a new walk. Changes may have placed its entries already, and newer
-// ones: each goes to its place.
-function walkedOn(
-  library: LibraryConnection,
-  page: LibraryConnection,
-  side: 'next' | 'previous',
-  order: Order,
-): LibraryConnection {
-  const { edges } = page.edges.reduce((held, edge) => withChange(held, { edge }, order), library);
-  return { edges, pageInfo: endAfter(library, page, side) };
-}
-
-// endAfter returns the ends of a library after a page was added on one side.
-function endAfter(
-  { pageInfo }: LibraryConnection,
-  page: LibraryConnection,
-  side: 'next' | 'previous',
-) {
   const { hasNextPage, endCursor, hasPreviousPage, startCursor } = page.pageInfo;
   const end = side === 'next' ? { hasNextPage, endCursor } : { hasPreviousPage, startCursor };
-  return { ...pageInfo, ...end };
+  return {
+    edges: edges.filter(({ node }, index) => isKept(node.id, index)),
+    pageInfo: { ...library.pageInfo, ...end },
+  };
 }

@@ -72,14 +72,14 @@ export class LibraryView {
   // the page may be older than they are.
   async load(side: 'next' | 'previous'): Promise<void> {
     const isNewestSide = (side === 'next') === (this.#order === 'ASC');
+    let pageInfo = this.state().library?.pageInfo;
+    this.#meanwhile = [];
     for (;;) {
-      const pageInfo = this.state().library?.pageInfo;
       const isNewWalk = side === 'next' ? !pageInfo?.hasNextPage : !pageInfo?.hasPreviousPage;
       const variables =
         side === 'next'
           ? { first: this.#pageSize, after: pageInfo?.endCursor ?? null }
           : { first: null, last: this.#pageSize, before: pageInfo?.startCursor ?? null };
-      this.#meanwhile = [];
       const { data } = await repeat(() => this.query.fetchMore({ variables }));
       const page = data?.principal?.library as LibraryConnection | undefined;
       this.query.updateQuery((_, { complete, previousData }) =>
@@ -89,6 +89,7 @@ export class LibraryView {
       // page, in new walks: read on until one of these is empty.
       const more = side === 'next' ? page?.pageInfo.hasNextPage : page?.pageInfo.hasPreviousPage;
       if (!page || !isNewestSide || more || (isNewWalk && page.edges.length === 0)) return;
+      pageInfo = page.pageInfo;
     }
   }
 
