@@ -2,7 +2,7 @@
 // Subscriptions that continue after a lost connection.
 import { createClient as createEventClient } from 'graphql-sse';
 import { createClient as createSocketClient } from 'graphql-ws';
-import { failureOf, pauseAfter, temporary } from './retry.ts';
+import { failureOf, outdated, pauseAfter, temporary } from './retry.ts';
 import { authorizedFetch, type Session } from './session.ts';
 
 export interface Request {
@@ -72,9 +72,6 @@ const resumable = new Set([
   'INTERNAL_SERVER_ERROR',
   'UNAUTHENTICATED', // with another token
 ]);
-
-// Failures after which the library must be read again before another attempt.
-const outdated = new Set(['RESYNC', 'BAD_CURSOR']);
 
 // resume subscribes, and after a lost connection subscribes again at the newest cursor that was
 // received. It returns a function that stops it.

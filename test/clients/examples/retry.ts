@@ -54,6 +54,9 @@ export const temporary = new Set([
   'OUTCOME_UNKNOWN',
 ]);
 
+// Failures after which the library must be read again before another attempt.
+export const outdated = new Set(['RESYNC', 'BAD_CURSOR']);
+
 // pauseAfter returns how long to wait after a failure, in milliseconds: as the gateway says, or
 // twice as long with each attempt, half of it random so that clients do not all return at once.
 export function pauseAfter({ retryAfter }: Failure, attempt: number): number {

@@ -10,7 +10,7 @@ import {
   type PageInfo,
 } from './order.ts';
 import type { Sink } from './resume.ts';
-import { repeat } from './retry.ts';
+import { failureOf, outdated, repeat } from './retry.ts';
 
 export interface Source {
   // Reads the document LIBRARY, not from a cache. It is rejected if the gateway answers with errors.
@@ -88,9 +88,14 @@ export class LibraryView {
     if (!cursor) return void (await this.#start()); // nothing is loaded
     const starts = this.#starts;
     this.#meanwhile = [];
-    const page = await this.#readMore(side, pageInfo);
-    if (starts !== this.#starts) return; // the first page was read again: this one is not the next
-    this.#set(page && this.#caughtUp(join(this.#library, page, side, this.#order)));
+    try {
+      const page = await this.#readMore(side, pageInfo);
+      if (starts !== this.#starts) return; // the first page was read again: this one is not the next
+      this.#set(page && this.#caughtUp(join(this.#library, page, side, this.#order)));
+    } catch (error) {
+      if (!outdated.has(failureOf(error).code)) throw error;
+      await this.#start();
+    }
   }
 
   // readMore returns what follows on one side. A walk to the newest end omits entries that moved

@@ -1120,6 +1120,24 @@ for (const [name, create] of Object.entries(viewsByFetch)) {
     await shows('i h g f e');
   });
 
+  test(`a ${name} begins again when its viewer has become a member`, { timeout }, async () => {
+    const { id, items } = await groupOf(['a', 'b', 'c', 'd']);
+    for (const item of items.slice(0, 3)) await update(item, { visibility: 'LOGGEDIN' });
+    let shown;
+    const session = { ...signedIn(), token: () => otherToken };
+    const show = (state) => (shown = (state.library ?? state).edges?.map(({ node }) => node.title).join(' '));
+    const view = create(id, show, endpoint, session);
+    await (view.open ?? view.load).call(view);
+    assert.equal(shown, 'c b');
+    await ask('mutation ($in: SetGroupMembersInput!) { setGroupMembers(input: $in) { userErrors { code message } } }',
+      { in: { groupId: id, members: [{ principalId: 'u:demo:cleo', role: 'MEMBER' }] } });
+    const all = name === 'TitleView' ? ['d c', 'd c b a'] : ['c b', 'c b a d'];
+    for (const titles of all) {
+      await view.load('next');
+      assert.equal(shown, titles);
+    }
+  });
+
   test(`a ${name} of an empty library reads it again when it subscribes, also after a lost connection`, { timeout }, async (t) => {
     const { id } = await groupOf([]);
     let look = () => {};

@@ -1,7 +1,7 @@
 // fetch/titles.ts
 // A library by title that stays up to date, from its beginning as far as it was loaded.
 import { resume } from '../resume.ts';
-import { repeat } from '../retry.ts';
+import { failureOf, outdated, repeat } from '../retry.ts';
 import type { Order } from '../order.ts';
 import type { Session } from '../session.ts';
 import { GatewayError, overFetch, post } from './gateway.ts';
@@ -119,9 +119,12 @@ export class TitleView {
   }
 
   // load reads the next page; the first time, the first one. Changes that arrive meanwhile are
-  // applied once more.
+  // applied once more. It begins again if the gateway says that the cursor is outdated.
   load(): Promise<void> {
-    return this.#loadAfter();
+    return this.#loadAfter().catch((error) => {
+      if (!outdated.has(failureOf(error).code)) throw error;
+      return this.#loadAfter(nothingOf(this.#titles.order));
+    });
   }
 
   async #loadAfter(start?: Titles): Promise<void> {
