@@ -507,39 +507,39 @@ for (const client of Object.keys(clients)) {
     });
 
     // Relay may lack it, as the page says.
-    const options = { timeout: 20_000, skip: client === 'Relay' };
-    test('a change while the last page of a walk is on its way does not hide what the walk omits', options, async (t) => {
-      const { id, items } = await groupOf(['a', 'b', 'c', 'd', 'e']);
-      const { hears, ...hearing } = heard();
-      const library = await opened(t, client, { id, order: 'ASC', ...hearing });
-      library.follow();
-      await createItem('f', id);
-      await hears('f');
-      await library.load('next');
-      await rename(items[0], 'A');
-      await rename(items[1], 'B');
-      await hears('B');
-      await library.load('next');
-      const [arrived, released] = [signal(), signal()];
-      const { fetch } = globalThis;
-      t.mock.method(globalThis, 'fetch', async (address, options) => {
-        const response = await fetch(address, options);
-        if (arrived.isSent() || !String(options?.body).includes('"after"')) return response;
-        arrived.send();
-        await released.sent;
-        return response;
+    if (client !== 'Relay')
+      test('a change while the last page of a walk is on its way does not hide what the walk omits', { timeout: 20_000 }, async (t) => {
+        const { id, items } = await groupOf(['a', 'b', 'c', 'd', 'e']);
+        const { hears, ...hearing } = heard();
+        const library = await opened(t, client, { id, order: 'ASC', ...hearing });
+        library.follow();
+        await createItem('f', id);
+        await hears('f');
+        await library.load('next');
+        await rename(items[0], 'A');
+        await rename(items[1], 'B');
+        await hears('B');
+        await library.load('next');
+        const [arrived, released] = [signal(), signal()];
+        const { fetch } = globalThis;
+        t.mock.method(globalThis, 'fetch', async (address, options) => {
+          const response = await fetch(address, options);
+          if (arrived.isSent() || !String(options?.body).includes('"after"')) return response;
+          arrived.send();
+          await released.sent;
+          return response;
+        });
+        const load = library.load('next');
+        await arrived.sent;
+        await createItem('g', id);
+        await hears('g');
+        released.send();
+        await load;
+        assert.ok('c d e f A B g'.startsWith(library.titles()), library.titles());
+        for (let n = 0; n < 9 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
+        await library.shows('c d e f A B g');
+        assert.equal(library.pageInfo().hasNextPage, false);
       });
-      const load = library.load('next');
-      await arrived.sent;
-      await createItem('g', id);
-      await hears('g');
-      released.send();
-      await load;
-      assert.ok('c d e f A B g'.startsWith(library.titles()), library.titles());
-      for (let n = 0; n < 9 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
-      await library.shows('c d e f A B g');
-      assert.equal(library.pageInfo().hasNextPage, false);
-    });
 
     for (const [order, newest, all, changed] of [['ASC', 'next', 'a b c d', 'd A B C'], ['DESC', 'previous', 'd c b a', 'C B A d']])
       test(`a load at an end that has no more pages keeps the order of what has changed, ${order}`, { timeout }, async (t) => {
