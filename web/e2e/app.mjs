@@ -14,6 +14,7 @@ import { openFixture } from './app/fixture.mjs';
 import { closedWhileSaving, otherOrganisations, sharedAgain, twoChoices } from './app/access.mjs';
 import { accessible, accessibleDialogs, accessibleGraphiql } from './app/accessible.mjs';
 import { branches, branchFaults, languages } from './app/branches.mjs';
+import { groupReadLate } from './app/creating.mjs';
 import { copyLink, openByUrl } from './app/links.mjs';
 import { addedAgain, find, groups, largeGroup, otherOrganisation, rejectedSocket, rejectedToken, removedMember,
   signingInAndOut } from './app/people.mjs';
@@ -49,7 +50,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
   pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
   searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving,
   findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, overtakenBranch, focusAfterDraft,
-  strangeTitles, accessible, accessibleDialogs, accessibleGraphiql };
+  strangeTitles, groupReadLate, accessible, accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);
 const [part, parts] = (process.env.PART ?? '1/1').split('/').map(Number);

@@ -1,11 +1,12 @@
 // Creating an item, in the reader's own library or for a group as well.
-import { useState, type ChangeEvent } from 'react';
+import { useRef, useState, type ChangeEvent } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { withScheme } from '../data/hosts.ts';
 import { CreateContentDocument, GroupNameDocument, type ContentKind, type EntryFragment, type GroupNameQuery,
   type LibraryVisibility } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
+import { Failed } from '../ui/states.tsx';
 import { kindName } from '../ui/words.ts';
 
 const empty = { title: '', link: '', description: '', body: '' };
@@ -24,17 +25,19 @@ interface CreateItemProps {
 // If it is null, the item is only put into the reader's own library.
 export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps) {
   const submission = useSubmit(CreateContentDocument, ['title', 'description', 'link', 'body', 'visibility', 'members']);
-  const group = useGroup(groupId);
+  const where = useGroup(groupId);
+  const { group } = where;
   const [kind, setKind] = useState<ContentKind>('LINK');
   const [text, setText] = useState(empty);
   const [visibility, setVisibility] = useState<LibraryVisibility>('PRIVATE');
   const [chosen, setChosen] = useState<boolean | null>(null);
   // Members of the group share with it by default; others have to choose to.
-  const shared = group !== null && (chosen ?? Boolean(group.viewerRole));
+  const shared = group ? (chosen ?? Boolean(group.viewerRole)) : false;
   const edit = (name: keyof typeof empty) => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
     setText({ ...text, [name]: event.target.value });
 
   const save = async () => {
+    if (group === undefined) return;
     const { title, link, description, body } = text;
     const payload = await submission.send({
       kind,
@@ -42,15 +45,16 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
       visibility,
       ...(kind === 'LINK' ? { link: withScheme(link) } : body && { body }),
       ...(description && { description }),
-      ...(shared && { members: [{ principalId: group.id, role: 'VIEWER' as const }] }),
+      ...(group && shared && { members: [{ principalId: group.id, role: 'VIEWER' as const }] }),
     });
     if (payload?.content) onDone(payload.content, shared ? group : null);
   };
 
   return (
     <Dialog title="New item" onClose={onClose} unsaved={Object.values(text).some((one) => one.trim() !== '')}>
-      <Form onSubmit={save} submission={submission} actions={<Actions submission={submission} verb="Create" />}>
-        <Where group={group} shared={shared} onChange={setChosen} faults={submission.faults.members} />
+      <Form onSubmit={save} submission={submission} 
+        actions={<Actions submission={submission} verb="Create" held={group === undefined} />}>
+        <Where {...where} shared={shared} onChange={setChosen} faults={submission.faults.members} />
         <Choice
           label="Kind"
           name="kind"
@@ -78,21 +82,41 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
   );
 }
 
-// useGroup returns the group with an id, or null until it was read.
-function useGroup(id: string | null): GroupName | null {
-  const { data } = useQuery(GroupNameDocument, { variables: { id: id ?? '' }, skip: !id });
-  return (id && data?.group) || null;
+interface Home {
+  // undefined until the group was read; null: the item is only put into the reader's own library.
+  group: GroupName | null | undefined;
+  error: unknown;
+  retry: () => Promise<unknown>;
+  ownOnly: () => void;
 }
 
-interface WhereProps {
-  group: GroupName | null;
+// useGroup reads a group once: a choice that is shown does not change with its name, or with the reader's role in it.
+function useGroup(id: string | null): Home {
+  const [asked, ask] = useState(id);
+  const { data, error, refetch } = useQuery(GroupNameDocument, { variables: { id: asked ?? '' }, skip: asked === null });
+  const first = useRef<GroupName | null>(undefined);
+  if (first.current === undefined) first.current = data?.group;
+  return { group: asked === null ? null : first.current, error, retry: () => refetch(), ownOnly: () => ask(null) };
+}
+
+interface WhereProps extends Home {
   shared: boolean;
   onChange: (shared: boolean) => void;
   faults: string[] | undefined;
 }
 
 // Where shows in which libraries the item will be.
-function Where({ group, shared, onChange, faults }: WhereProps) {
+function Where({ group, error, retry, ownOnly, shared, onChange, faults }: WhereProps) {
+  if (group === undefined && error) {
+    return (
+      <Failed error={error} onRetry={retry} heading="Could not load the group">
+        <button type="button" className="button" onClick={ownOnly}>
+          Only my library
+        </button>
+      </Failed>
+    );
+  }
+  if (group === undefined) return <p role="status">Loading...</p>;
   if (!group) return <p className="hint">The item will be in your own library.</p>;
   return (
     <Choice

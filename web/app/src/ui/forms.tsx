@@ -173,16 +173,23 @@ function WrongFields({ fields }: { fields: WrongField[] }) {
   );
 }
 
+interface ActionsProps {
+  submission: FormState;
+  verb: string;
+  danger?: boolean;
+  held?: boolean;
+}
+
 // Actions are the buttons below a form in a dialog. If the action cannot be undone, focus
-// starts on Cancel.
-export function Actions({ submission, verb, danger = false }: { submission: FormState; verb: string; danger?: boolean }) {
+// starts on Cancel. held: it cannot be done yet.
+export function Actions({ submission, verb, danger = false, held = false }: ActionsProps) {
   const leave = useLeave();
   return (
     <>
       <button type="button" className="button" data-autofocus={danger || undefined} onClick={leave}>
         Cancel
       </button>
-      <Submit busy={submission.busy} danger={danger}>
+      <Submit busy={submission.busy} danger={danger} held={held}>
         {verb}
       </Submit>
     </>
@@ -365,9 +372,14 @@ export function VisibilityChoice({ value, onChange, tenant, what, faults, autoFo
     faults={faults} autoFocus={autoFocus} compact={compact} />;
 }
 
-export function Submit({ busy, children, danger = false }: { busy?: boolean; children: ReactNode; danger?: boolean }) {
+interface SubmitProps extends Pick<ActionsProps, 'danger' | 'held'> {
+  busy?: boolean;
+  children: ReactNode;
+}
+
+export function Submit({ busy = false, children, danger = false, held = false }: SubmitProps) {
   return (
-    <button type="submit" className={danger ? 'button button-danger' : 'button button-main'} aria-disabled={busy}>
+    <button type="submit" className={danger ? 'button button-danger' : 'button button-main'} aria-disabled={busy || held}>
       {busy ? 'Please wait...' : children}
     </button>
   );

@@ -23,11 +23,13 @@ interface FailedProps {
   error: unknown;
   onRetry: Retry;
   heading?: string;
+  // Other ways on.
+  children?: ReactNode;
 }
 
 type Retry = () => Promise<unknown>;
 
-export function Failed({ error, onRetry, heading = 'Could not load this' }: FailedProps) {
+export function Failed({ error, onRetry, heading = 'Could not load this', children }: FailedProps) {
   const online = useOnline();
   const { text, kind } = explain(error, { online });
   useRetries(error, onRetry);
@@ -42,6 +44,7 @@ export function Failed({ error, onRetry, heading = 'Could not load this' }: Fail
       <button type="button" className="button" onClick={retry}>
         Try again
       </button>
+      {children}
     </div>
   );
 }
