@@ -20,6 +20,7 @@ import { addedAgain, find, groups, largeGroup, otherOrganisation, rejectedSocket
   signingInAndOut } from './app/people.mjs';
 import { avatars, compactView, dayHeadings, expiry, firstItemAbove, fullWidth, graphiqlLink, jumpToNewest, markdown,
   newItem, profilePage, shortcutKeys, strangeTitles } from './app/looks.mjs';
+import { lostCreation, lostShare } from './app/lost.mjs';
 import { newcomer } from './app/newcomer.mjs';
 import { drafts, history, hugeNote, noteTexts, renamedNote, suggestions, textConflict } from './app/notes.mjs';
 import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pastesOnPhone, visitorPaste } from './app/pastes.mjs';
@@ -50,7 +51,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
   pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
   searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving,
   findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, overtakenBranch, focusAfterDraft,
-  strangeTitles, groupReadLate, accessible, accessibleDialogs, accessibleGraphiql };
+  strangeTitles, groupReadLate, lostShare, lostCreation, accessible, accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);
 const [part, parts] = (process.env.PART ?? '1/1').split('/').map(Number);

@@ -1,6 +1,7 @@
 // The messages that a person reads when an operation fails: for errors in the input, which a
 // person can correct, and for all others.
 import { RequestError, type GraphQLError } from 'carrel-client';
+import type { Destination } from './routes.ts';
 
 // UserFault is an error in the input: a userError of a mutation.
 export interface UserFault {
@@ -95,10 +96,11 @@ const texts: Record<string, string> = {
 // shortNames says what the short name of an organisation looks like: people call a tenant an organisation.
 export const shortNames = 'Short names have lower-case letters, digits and hyphens.';
 
-// Explanation is the kind of an error, and a sentence about it.
+// Explanation is the kind of an error, and a sentence about it. place is where the reader finds what it is about.
 export interface Explanation {
   kind: 'offline' | 'signedOut' | 'cursor' | 'temporary' | 'other';
   text: string;
+  place?: Destination;
 }
 
 // Failure has the fields of an error that are read by explain: the errors of an answer, or the
@@ -129,6 +131,29 @@ export const isPassing = (error: unknown) => ['offline', 'temporary'].includes(e
 // isBadInput reports whether a query was refused for its arguments, isTooLarge whether a request was for its length.
 export const isBadInput = (error: unknown) => hasCode(error, 'BAD_USER_INPUT');
 export const isTooLarge = (error: unknown) => hasCode(error, 'PAYLOAD_TOO_LARGE');
+
+// isMismatch reports whether a change was refused because another one was made with its idempotency key.
+export const isMismatch = (error: unknown) => hasCode(error, 'IDEMPOTENCY_MISMATCH');
+
+const unclear = new Set<unknown>(['UNAVAILABLE', 'TIMEOUT', 'OUTCOME_UNKNOWN', 'INTERNAL_SERVER_ERROR']);
+
+// isUnclear reports whether a change that failed may have been made: no answer of the gateway says that it was not.
+export function isUnclear(error: unknown): boolean {
+  const { errors: [first] = [], status = 0 } = (error ?? {}) as Failure;
+  return first ? unclear.has(first.extensions?.code) : status < 400 || status >= 500;
+}
+
+// inDoubt adds to the explanation of a change that it may have been made.
+export const inDoubt = (one: Explanation): Explanation =>
+  one.text === texts['OUTCOME_UNKNOWN'] ? one : { ...one, text: `${one.text} This may have taken effect.` };
+
+// madeBefore says that a change was made whose answer was lost, and which the reader has altered since.
+export const madeBefore: Explanation = { kind: 'other',
+  text: 'What you sent before was done, although its answer was lost. Look at it, and then decide whether to send this.' };
+
+// createdBefore says the same of something that was created, with a link to it.
+export const createdBefore = (name: string, place: Destination): Explanation => ({ kind: 'other', place,
+  text: `${name} was created before you changed this. Create again only if you want a second one.` });
 
 const hasCode = (error: unknown, code: string) =>
   Boolean(((error ?? {}) as Failure).errors?.some(({ extensions }) => extensions?.code === code));

@@ -1,13 +1,14 @@
 // Creating an item, in the reader's own library or for a group as well.
 import { useRef, useState, type ChangeEvent } from 'react';
 import { useQuery } from '@apollo/client/react';
+import { createdBefore } from '../data/faults.ts';
 import { withScheme } from '../data/hosts.ts';
 import { CreateContentDocument, GroupNameDocument, type ContentKind, type EntryFragment, type GroupNameQuery,
   type LibraryVisibility } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
 import { Failed } from '../ui/states.tsx';
-import { kindName } from '../ui/words.ts';
+import { kindName, named, visibilityName } from '../ui/words.ts';
 
 const empty = { title: '', link: '', description: '', body: '' };
 
@@ -24,7 +25,8 @@ interface CreateItemProps {
 // CreateItem creates an item. groupId is the group whose page the reader came from.
 // If it is null, the item is only put into the reader's own library.
 export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps) {
-  const submission = useSubmit(CreateContentDocument, ['title', 'description', 'link', 'body', 'visibility', 'members']);
+  const submission = useSubmit(CreateContentDocument, ['title', 'description', 'link', 'body', 'visibility', 'members'],
+    { before: itemBefore });
   const where = useGroup(groupId);
   const { group } = where;
   const [kind, setKind] = useState<ContentKind>('LINK');
@@ -81,6 +83,10 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
     </Dialog>
   );
 }
+
+// itemBefore explains that an item was created before the form was altered, and who sees it.
+export const itemBefore = ({ content }: { content: EntryFragment | null }) => content && createdBefore(
+  `${named(content.title)} (${visibilityName(content.visibility, content.tenant)})`, { name: 'item', id: content.id });
 
 interface Home {
   // undefined until the group was read; null: the item is only put into the reader's own library.

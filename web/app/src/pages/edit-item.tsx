@@ -18,6 +18,7 @@ import { keepMine, merge, saveMerged, takeTheirs, type, type Edits, type Merged,
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, TextField, useSubmit, type Submission, type TextFieldProps } from '../ui/forms.tsx';
 import { useSay } from '../ui/notices.tsx';
+import { itemBefore } from './create-item.tsx';
 
 const fields = ['title', 'link', 'description'] as const;
 
@@ -43,7 +44,7 @@ type UpdatedItem = NonNullable<UpdateContentMutation['updateContent']>;
 // the item as it was last seen, and the typed text can become a new item.
 export function EditItem({ item, gone, onClose, onDone, onCreated }: EditItemProps) {
   const update = useSubmit(UpdateContentDocument, fields);
-  const create = useSubmit(CreateContentDocument, fields);
+  const create = useSubmit(CreateContentDocument, fields, { before: itemBefore });
   const { form, save } = useMergedForm(item, update, textOf, sentText);
   const { shown, changes, conflicts, edit, keep, take } = form;
   const typed = Object.keys(changes).length > 0 || conflicts.length > 0;

@@ -18,6 +18,7 @@ import {
 } from '../generated/operations.ts';
 import { isOnlyManager, managingWill } from '../data/access.ts';
 import { abortedBy, hasNone, someEdge } from '../data/connections.ts';
+import { createdBefore } from '../data/faults.ts';
 import { merge, type, type Edits } from '../data/merge.ts';
 import { mayManageGroup } from '../data/tokens.ts';
 import { Confirm } from '../ui/confirm.tsx';
@@ -143,7 +144,8 @@ interface CreateGroupProps {
 type CreatedGroup = NonNullable<NonNullable<CreateGroupMutation['createGroup']>['group']>;
 
 function CreateGroup({ tenant, onClose, onDone }: CreateGroupProps) {
-  const submission = useSubmit(CreateGroupDocument, ['name', 'displayName', 'visibility']);
+  const submission = useSubmit(CreateGroupDocument, ['name', 'displayName', 'visibility'], {
+    before: ({ group }) => group && createdBefore(group.displayName, { name: 'members', id: group.id }) });
   const [displayName, setDisplayName] = useState('');
   const [typed, setTyped] = useState<string | null>(null);
   const [visibility, setVisibility] = useState<LibraryVisibility>('LOGGEDIN');

@@ -1,5 +1,5 @@
 // A whole item: in a library, or by itself.
-import { useEffect, useRef, type RefObject } from 'react';
+import { useCallback, useEffect, useRef, useState, type RefObject } from 'react';
 import type { DeepPartial } from '@apollo/client/utilities';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import {
@@ -19,7 +19,7 @@ import { forgetItem } from '../data/cache.ts';
 import { administers } from '../data/tokens.ts';
 import { useCopyLink } from '../ui/copy-link.tsx';
 import { useOpening, type Opening } from '../ui/dialog.tsx';
-import { ActionFaults, useSubmit } from '../ui/forms.tsx';
+import { ActionFaults, OnLost, useSubmit } from '../ui/forms.tsx';
 import { Outward, VisibilityIcon } from '../ui/icons.tsx';
 import { ExternalLink, Markdown } from '../ui/markdown.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
@@ -105,7 +105,14 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
   const opening = useOpening<DialogName>();
   const whole = useRef<ItemFragment>(null);
   if (isWhole(item)) whole.current = item;
-  const retry = () => refetch();
+  const held = isEntry(item) ? whole.current : null;
+  // After a lost answer, the page says who sees the item once that was read.
+  const [unsure, setUnsure] = useState(false);
+  const retry = useCallback(() => refetch().then(() => setUnsure(false)), [refetch]);
+  const doubt = useCallback(() => {
+    setUnsure(true);
+    retry().catch(() => {});
+  }, [retry]);
   useReadAgain(retry);
   // Nobody decides about access by a list that is out of date.
   const sharing = opening.open === 'share';
@@ -113,7 +120,7 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
     if (sharing) refetch().catch(() => {});
   }, [sharing, refetch]);
   return (
-    <>
+    <OnLost value={doubt}>
       {gone ? (
         <Empty heading="Not found" level={heading}>
           <p>There is no such item, or you have no access to it. The person who gave you the link can share it with you.</p>
@@ -125,46 +132,51 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
         <Loading what="Loading..." />
       ) : (
         <>
-          <Texts item={item} heading={heading} title={title} />
-          {isWhole(item) ? (
+          <Texts item={item} heading={heading} title={title} unsure={unsure} />
+          {isWhole(item) && !unsure ? (
             <>
               {error && <Outdated error={error} onRetry={retry} />}
               <section aria-label="Who sees this">
                 <WhoSees item={item} />
               </section>
-              <ItemActions item={item} library={library} show={opening.show} onChanged={onChanged} />
             </>
           ) : error ? (
             <Outdated error={error} onRetry={retry} />
           ) : (
-            <Loading what="Loading..." />
+            <Loading what="Loading..." lines={held ? 1 : 3} />
           )}
+          {held && <ItemActions item={held} library={library} show={opening.show} onChanged={onChanged} />}
         </>
       )}
       {whole.current?.kind === 'NOTE' && (
         <Panel what="the text">
-          <Note item={whole.current} gone={gone} shown={isWhole(item)} />
+          <Note item={whole.current} gone={gone} shown={held !== null} />
         </Panel>
       )}
-      {isWhole(item) && (
-        <>
-          <Facts item={item} />
-        </>
-      )}
+      {held && <Facts item={held} />}
       {whole.current && <ItemDialogs item={whole.current} gone={gone} library={library} opening={opening} onChanged={
         onChanged} onGone={onGone} />}
-    </>
+    </OnLost>
   );
 }
 
-function Texts({ item, heading: Heading, title }: { item: EntryFragment; heading: Heading; title: RefObject<HTMLHeadingElement | null> }) {
+interface TextsProps {
+  item: EntryFragment;
+  heading: Heading;
+  title: RefObject<HTMLHeadingElement | null>;
+  unsure: boolean;
+}
+
+function Texts({ item, heading: Heading, title, unsure }: TextsProps) {
   return (
     <>
       <p className="eyebrow">
         {kindName[item.kind]}
-        <span className="badge">
-          <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility, item.tenant)}
-        </span>
+        {!unsure && (
+          <span className="badge">
+            <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility, item.tenant)}
+          </span>
+        )}
       </p>
       <Heading className="item-title" ref={title} tabIndex={-1}>
         <Title of={item.title} />

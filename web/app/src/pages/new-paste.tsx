@@ -1,10 +1,12 @@
 // Creating a paste.
 import { useState } from 'react';
+import { createdBefore } from '../data/faults.ts';
 import { expiryAfter, lifetimes } from '../data/pastes.ts';
 import { CreatePasteDocument, type WholePasteFragment } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, SelectField, useSubmit } from '../ui/forms.tsx';
 import { useSession } from '../ui/session.tsx';
+import { pasteTitle } from '../ui/words.ts';
 import { bodyFaults, PasteFields, type PasteField, type PasteText } from './paste-fields.tsx';
 
 const empty: PasteText = { title: '', body: '', isPrivate: false };
@@ -18,7 +20,8 @@ interface NewPasteProps {
 export function NewPaste({ onClose, onDone }: NewPasteProps) {
   const { signedIn } = useSession();
   // Only signed-in viewers may send an idempotency key.
-  const submission = useSubmit(CreatePasteDocument, ['title', 'body', 'isPrivate', 'expiresAt'], { keyed: signedIn });
+  const submission = useSubmit(CreatePasteDocument, ['title', 'body', 'isPrivate', 'expiresAt'], { keyed: signedIn,
+    before: ({ paste }) => paste && createdBefore(pasteTitle(paste.title), { name: 'paste', id: paste.id }) });
   const [text, setText] = useState(empty);
   const [lifetime, setLifetime] = useState('30d');
   const [wrong, setWrong] = useState<{ body: string[] } | null>(null);

@@ -15,16 +15,23 @@ export function useLeave() {
   return use(Leave);
 }
 
-const Sending = createContext<(change: (forms: number) => number) => void>(() => {});
+type Count = (change: (forms: number) => number) => void;
 
-// useSending tells the dialog around a form whether the form is being sent.
-export function useSending(busy: boolean) {
-  const count = use(Sending);
+const Sending = createContext<Count>(() => {});
+const Unclear = createContext<Count>(() => {});
+
+// useSending tells the dialog around a form whether the form is being sent, and whether an answer was lost.
+export function useSending(busy: boolean, unclear: boolean) {
+  useCounted(busy, use(Sending));
+  useCounted(unclear, use(Unclear));
+}
+
+function useCounted(counts: boolean, count: Count) {
   useEffect(() => {
-    if (!busy) return undefined;
+    if (!counts) return undefined;
     count((forms) => forms + 1);
     return () => count((forms) => forms - 1);
-  }, [busy, count]);
+  }, [counts, count]);
 }
 
 // FocusTarget is an element that can get focus.
@@ -48,6 +55,7 @@ export function Dialog({ title, onClose, children, unsaved = false, wide = false
   const id = useId();
   const [discarding, setDiscarding] = useState<{ proceed: () => void } | null>(null);
   const [sending, setSending] = useState(0);
+  const [unclear, setUnclear] = useState(0);
   // Once the answer is there, the question is another one.
   useEffect(() => {
     if (sending === 0) setDiscarding(null);
@@ -94,10 +102,13 @@ export function Dialog({ title, onClose, children, unsaved = false, wide = false
       </div>
       <Leave value={leave}>
         <Sending value={setSending}>
-          <Panel what="this dialog">{children}</Panel>
+          <Unclear value={setUnclear}>
+            <Panel what="this dialog">{children}</Panel>
+          </Unclear>
         </Sending>
       </Leave>
-      {discarding && <Discard sending={sending > 0} onKeep={() => setDiscarding(null)} onDiscard={discard} />}
+      {discarding && <Discard state={sending > 0 ? 'sending' : unclear > 0 ? 'unclear' : 'unsent'} onKeep={() =>
+        setDiscarding(null)} onDiscard={discard} />}
     </dialog>
   );
 }
@@ -140,18 +151,27 @@ function focusOn(element: Element | null) {
   if (element instanceof HTMLElement) element.focus({ preventScroll: true });
 }
 
-// Discard asks whether to discard changes or, while they are being sent, whether not to wait for the answer.
-function Discard({ sending, onKeep, onDiscard }: { sending: boolean; onKeep: () => void; onDiscard: () => void }) {
+const questions = {
+  unsent: { title: 'Discard your changes?', text: 'They have not been saved.', stay: 'Keep editing', leave: 'Discard' },
+  sending: { title: 'Close while this is being saved?', text:
+    'It may still take effect. Anything else that you have changed here is lost.', stay: 'Keep waiting', leave: 'Close anyway' },
+  unclear: { title: 'Close without an answer?', text:
+    'What you sent may have taken effect. Anything else that you have changed here is lost.', stay: 'Keep editing', leave: 'Close anyway' },
+};
+
+// Discard asks whether to discard changes or, while they are being sent or after their answer was lost, whether not to wait for it.
+function Discard({ state, onKeep, onDiscard }: { state: keyof typeof questions; onKeep: () => void; onDiscard: () => void }) {
+  const { title, text, stay, leave } = questions[state];
   return (
-    <Dialog title={sending ? 'Close while this is being saved?' : 'Discard your changes?'} onClose={onKeep}>
+    <Dialog title={title} onClose={onKeep}>
       <div className="dialog-text">
-        <p>{sending ? 'It may still take effect. Anything else that you have changed here is lost.' : 'They have not been saved.'}</p>
+        <p>{text}</p>
         <div className="dialog-actions">
           <button type="button" className="button" data-autofocus onClick={onKeep}>
-            {sending ? 'Keep waiting' : 'Keep editing'}
+            {stay}
           </button>
           <button type="button" className="button button-danger button-filled" onClick={onDiscard}>
-            {sending ? 'Close anyway' : 'Discard'}
+            {leave}
           </button>
         </div>
       </div>

@@ -1,12 +1,14 @@
 // Fields with their errors next to them, and the submission of a form to the gateway.
-import { Fragment, useEffect, useId, useRef, useState, type ChangeEventHandler, type InputHTMLAttributes, type ReactNode } from 'react';
+import { createContext, Fragment, use, useEffect, useId, useRef, useState, type ChangeEventHandler,
+  type InputHTMLAttributes, type ReactNode } from 'react';
 import type { TypedDocumentNode } from '@apollo/client';
 import { useApolloClient } from '@apollo/client/react';
-import { newIdempotencyKey } from 'carrel-client';
 import { directionOf } from '../data/direction.ts';
-import { explain, faultsByField, sentence, type Explanation, type Faults as FaultsOf } from '../data/faults.ts';
+import { explain, faultsByField, inDoubt, madeBefore, sentence, type Explanation, type Faults as FaultsOf } from '../data/faults.ts';
+import { MadeBefore, outbox } from '../data/outbox.ts';
 import type { FaultsFragment, LibraryVisibility } from '../generated/operations.ts';
 import { useLeave, useSending } from './dialog.tsx';
+import { To } from './navigation.tsx';
 import { useOnline } from './notices.tsx';
 import { useSession } from './session.tsx';
 import { SignInAgain } from './states.tsx';
@@ -18,11 +20,12 @@ interface Payload {
   userErrors: readonly FaultsFragment[];
 }
 
-// FormState is the state of a form's submission.
+// FormState is the state of a form's submission. unclear: an answer was lost, so a change may have been made.
 export interface FormState {
   busy: boolean;
   faults: FaultsOf;
   error?: Explanation | null;
+  unclear?: boolean;
 }
 
 interface SubmissionState<Field extends string> extends FormState {
@@ -37,41 +40,50 @@ type Post<Input, Reply> = (input: Input) => Promise<Reply>;
 export interface Submission<Input, Reply, Field extends string = never> extends SubmissionState<Field> {
   run<Outcome extends Payload>(work: (post: Post<Input, Reply>) => Promise<Outcome>): Promise<Outcome | null>;
   send(input: Input): Promise<Reply | null>;
-  undo(input: Input): Promise<true | string>;
+  undo(input: Input): Promise<true | string | null>;
   clear(): void;
 }
 
 const idle = { busy: false, faults: {}, userErrors: [], error: null };
 
+interface Options<Reply> {
+  keyed?: boolean;
+  before?: (reply: Reply) => Explanation | null | undefined;
+}
+
 // useSubmit sends a mutation. send(input) returns the payload, or null after an error, which is in
 // the state. run(work) does the same for work(post), which may send more than once. A form that is
-// sent again after its answer was lost has the same idempotency key, so that nothing is done twice.
-// undo(input) sends what takes back an action, for its notice: it returns true, or why that failed.
-// keyed is false for inputs that have no such key.
+// sent again after its answer was lost makes nothing twice (see Outbox); before(reply) explains what it had made, for a form that
+// was altered meanwhile. What a lost change was about is read again at once, and when the form is closed.
+// undo(input) sends what takes back an action, for its notice: it returns true, why that failed, or null if the answer was lost.
+// keyed is false for inputs that have no idempotency key.
 export function useSubmit<Input extends object, Reply extends Payload, Field extends string = never>(
   document: TypedDocumentNode<Record<string, Reply | null>, { input: Input }>,
   fields: readonly Field[] = [],
-  { keyed = true } = {},
+  { keyed = true, before }: Options<Reply> = {},
 ): Submission<Input, Reply, Field> {
   const client = useApolloClient();
   const online = useOnline();
   const [state, setState] = useState<SubmissionState<Field>>(idle);
-  const sent = useRef({ text: '', key: '' });
+  const [sent] = useState(() => outbox<Input, Reply>());
+  const lost = useLost(sent);
 
-  const post = async (input: Input) => {
-    const text = JSON.stringify(input);
-    if (sent.current.text !== text) sent.current = { text, key: newIdempotencyKey() };
-    const variables = { input: keyed ? { ...input, idempotencyKey: sent.current.key } : input };
-    const { data } = await client.mutate({ mutation: document, variables });
+  const mutate = async (input: Input, idempotencyKey: string) => {
+    const { data } = await client.mutate({ mutation: document, variables: { input: keyed ? { ...input, idempotencyKey } : input } });
     const [payload] = Object.values(data ?? {});
     if (!payload) throw new Error('The answer has no payload.');
-    if (payload.userErrors.length === 0) sent.current = { text: '', key: '' };
     // What the page shows of the thing or the reader's role is outdated.
     if (payload.userErrors.some(({ code }) => code === 'FORBIDDEN' || code === 'NOT_FOUND'))
       client.refetchQueries({ include: 'active' }).catch(() => {});
     return payload;
   };
+  const post = (input: Input) => lost.watch(() => sent.post(input, mutate));
+  const why = (error: unknown, count: number): Explanation => {
+    if (error instanceof MadeBefore) return (error.reply && before?.(error.reply)) ?? madeBefore;
+    return sent.lost().length > count ? inDoubt(explain(error, { online })) : explain(error, { online });
+  };
   const run = async <Outcome extends Payload>(work: (post: Post<Input, Reply>) => Promise<Outcome>) => {
+    const { length } = sent.lost();
     setState({ ...idle, busy: true });
     try {
       const payload = await work(post);
@@ -79,20 +91,58 @@ export function useSubmit<Input extends object, Reply extends Payload, Field ext
       setState({ ...idle, userErrors, faults: faultsByField(userErrors, fields) });
       return userErrors.length > 0 ? null : payload;
     } catch (error) {
-      setState({ ...idle, error: explain(error, { online }) });
+      setState({ ...idle, error: why(error, length) });
       return null;
     }
   };
   const undo = async (input: Input) => {
+    const { length } = sent.lost();
     try {
       const { userErrors } = await post(input);
       return userErrors.length === 0 || userErrors.map(({ message }) => sentence(message)).join(' ');
     } catch (error) {
-      return explain(error, { online }).text;
+      return sent.lost().length > length ? null : why(error, length).text;
     }
   };
   const send = (input: Input) => run((post) => post(input));
-  return { ...state, error: useCurrent(state.error), run, send, undo, clear: () => setState(idle) };
+  const clear = () => (setState(idle), lost.readAgain());
+  return { ...state, error: useCurrent(state.error), unclear: lost.unclear, run, send, undo, clear };
+}
+
+// OnLost is what a page does when a form is closed and nobody knows whether its change was made.
+export const OnLost = createContext(() => {});
+
+// useLost reads again what the page shows if the answer to a change was lost, and once more when the form is closed. watch(post)
+// sends a change.
+function useLost(sent: { lost(): readonly unknown[] }) {
+  const client = useApolloClient();
+  const onLost = use(OnLost);
+  const [unclear, setUnclear] = useState(false);
+  const closed = useRef(false);
+  const readAgain = () => {
+    if (sent.lost().length === 0) return;
+    client.refetchQueries({ include: 'active' }).catch(() => {});
+    if (closed.current) onLost();
+  };
+  useEffect(() => {
+    closed.current = false;
+    return () => {
+      closed.current = true;
+      readAgain();
+    };
+  }, [onLost]);
+  const watch = async <Reply,>(post: () => Promise<Reply>) => {
+    try {
+      return await post();
+    } catch (error) {
+      if (error instanceof MadeBefore) client.refetchQueries({ include: 'active' }).catch(() => {});
+      readAgain();
+      throw error;
+    } finally {
+      setUnclear(sent.lost().length > 0);
+    }
+  };
+  return { unclear, readAgain, watch };
 }
 
 // useCurrent returns an error until the client knows that its cause is over: the network is
@@ -116,8 +166,8 @@ interface FormProps {
 export function Form({ onSubmit, submission, actions, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const [wrong, setWrong] = useState<WrongField[]>([]);
-  const { busy, faults, error } = submission;
-  useSending(busy);
+  const { busy, faults, error, unclear = false } = submission;
+  useSending(busy, unclear);
   useEffect(() => {
     const fields = [...(form.current?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>(
       '[aria-invalid="true"]') ?? [])];
@@ -140,7 +190,11 @@ export function Form({ onSubmit, submission, actions, children }: FormProps) {
           {(faults.form ?? []).map((text) => (
             <p key={text}>{text}</p>
           ))}
-          {error && <p>{error.text}</p>}
+          {error && (
+            <p>
+              {error.text} {error.place && <To place={error.place}>Open it</To>}
+            </p>
+          )}
           {error?.kind === 'signedOut' && <SignInAgain />}
         </div>
         <div className="dialog-actions">{actions}</div>

@@ -5,8 +5,8 @@ import { createContext, use, useCallback, useEffect, useLayoutEffect, useMemo, u
 import { createPortal } from 'react-dom';
 import { isOnline, onNetworkChange } from '../data/network.ts';
 
-// Undo takes back what a notice reports. It returns whether that was done, or why not.
-export type Undo = () => Promise<boolean | string>;
+// Undo takes back what a notice reports. It returns whether that was done, why not, or null if the answer was lost.
+export type Undo = () => Promise<boolean | string | null>;
 
 type Say = (text: string, undo?: Undo) => void;
 
@@ -91,7 +91,8 @@ function UndoButton({ undo, say }: { undo: Undo; say: Say }) {
     const done = await undo().catch(() => false);
     // The button disappears with its notice.
     (button.closest('dialog')?.querySelector<HTMLElement>('button') ?? document.querySelector('main'))?.focus({ preventScroll: true });
-    say(done === true ? 'Undone.' : `This could not be undone.${done ? ` ${done}` : ''}`);
+    say(done === true ? 'Undone.' : done === null ? 'The server did not answer. This may have been undone.'
+      : `This could not be undone.${done ? ` ${done}` : ''}`);
   };
   return (
     <button type="button" className="button" aria-disabled={busy} onClick={({ currentTarget }) => void act(currentTarget)}>
