@@ -248,14 +248,15 @@ function GroupMembers({ group, gone, mayManage }: GroupMembersProps) {
   const { go } = useNavigation();
   const { open, show, close } = useOpening<'add' | 'edit' | 'leave' | 'delete'>();
   const submission = useSubmit(SetGroupMembersDocument);
-  const set = (principalId: string, role: GroupRole | null) => submission.send({ groupId: group.id, members: [{ principalId, role }] });
+  const change = (principalId: string, role: GroupRole | null) => ({ groupId: group.id, members: [{ principalId, role }] });
   const more = (signal?: AbortSignal) => client.query({ query: MoreGroupMembersDocument,
     variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
   const rolesNow = useRolesNow(group.id);
-  // What was removed leaves the list.
+  // Who was removed leaves the list, and who has another role gets it there.
   const roleNow = async (id: string) => {
     const role = (await rolesNow([{ id }])).get(id) ?? null;
-    if (role === null) await client.query({ query: GroupDocument, variables: { id: group.id }, fetchPolicy: 'network-only' });
+    const isShown = group.members.edges.some(({ node, role: shown }) => node.id === id && shown === role);
+    if (!isShown) await client.query({ query: GroupDocument, variables: { id: group.id }, fetchPolicy: 'network-only' });
     return role;
   };
   const amIn = useAmIn(group);
@@ -284,7 +285,8 @@ function GroupMembers({ group, gone, mayManage }: GroupMembersProps) {
     <>
       {!gone && (
         <Members heading="Members" none="No members that you can see." connection={group.members}
-          roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}
+          roles={['MEMBER', 'MANAGER']} editable={mayManage} onMore={more} submission={submission} removal={removal}
+          onSet={(id, role) => submission.send(change(id, role))} onUndo={(id, role) => submission.undo(change(id, role))}
           promotion={(member) => managingWill([member], 'group')} roleNow={(id) => roleNow(id).catch(() => undefined)}>
           <div className="actions">
             {mayManage && (

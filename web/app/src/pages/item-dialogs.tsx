@@ -5,15 +5,19 @@ import {
   DeleteContentDocument,
   ItemDocument,
   RemoveFromLibraryDocument,
+  type ContentRole,
   type FaultsFragment,
   type ItemFragment,
 } from '../generated/operations.ts';
 import { isOnlyManager, onlyManager, removalWill } from '../data/access.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { useSubmit } from '../ui/forms.tsx';
+import { elsewhere } from '../ui/members.tsx';
+import { useSay } from '../ui/notices.tsx';
 import { useMe } from '../ui/session.tsx';
 import { Title } from '../ui/title.tsx';
 import { visibilityName } from '../ui/words.ts';
+import { useRoleNow } from './share.tsx';
 
 interface ItemDialogProps {
   item: ItemFragment;
@@ -106,15 +110,28 @@ export interface ItemLibrary {
 }
 
 // RemoveItem removes an item from a library, the reader's own or one that the reader manages,
-// and says beforehand who loses access.
-export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps & { library: ItemLibrary; onDone: () => void }) {
+// and says beforehand who loses access. onDone(role) gets the role that was removed, null for none, and undefined if the reader may
+// not know. If it is not the one that was shown, nothing is removed.
+export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps & { library: ItemLibrary;
+  onDone: (role: ContentRole | null | undefined) => void }) {
   const me = useMe();
+  const say = useSay();
+  const roleNow = useRoleNow(item.id);
   const submission = useSubmit(RemoveFromLibraryDocument);
   // Managers see all members.
   const obstacle = item.viewerCanManage && isOnlyManager(item.members, library.id)
     ? onlyManager(library, me?.id, 'first, in Share') : undefined;
   const remove = async () => {
-    if (await submission.send({ principalId: library.id, contentId: item.id })) onDone();
+    const shown = item.members.edges.find(({ node }) => node.id === library.id)?.role;
+    const payload = await submission.run(async (post) => {
+      const role = await roleNow(library.id);
+      if (role && shown && role !== shown) return { role, other: true, userErrors: [] };
+      return { role, other: false, userErrors: (await post({ principalId: library.id, contentId: item.id })).userErrors };
+    });
+    if (!payload) return;
+    if (!payload.role || !payload.other) return onDone(payload.role);
+    onClose();
+    say(elsewhere({ displayName: library.mine ? 'you' : library.displayName }, payload.role));
   };
   return (
     <Confirm title={library.mine ? 'Remove from your library?' : `Remove from ${library.displayName}?`} verb="Remove"

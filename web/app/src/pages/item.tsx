@@ -7,6 +7,7 @@ import {
   SetContentMembersDocument,
   ShareContentDocument,
   UpdateContentDocument,
+  type ContentRole,
   type EntryFragment,
   type ItemFragment,
   type ItemQuery,
@@ -35,7 +36,7 @@ import { ChangeExpiry } from './expiry.tsx';
 import { Note } from './note.tsx';
 import type { SavedItem } from './edit-item.tsx';
 import { DeleteItem, RemoveItem, type ItemLibrary } from './item-dialogs.tsx';
-import { ShareItem, WhoSees } from './share.tsx';
+import { ShareItem, useRoleNow, WhoSees } from './share.tsx';
 
 type DialogName = 'edit' | 'expiry' | 'share' | 'remove' | 'delete';
 
@@ -316,21 +317,26 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
     if (!unchanged) changed(text);
   };
   // The dialog is removed together with the item, so that focus does not return to its button.
-  const removed = ({ id, mine, displayName }: ItemLibrary) => {
-    say(`${named(item.title)} was removed from ${mine ? 'your library' : `the library of ${displayName}`}.`, undoRemoval(id, mine));
+  const removed = ({ id, mine, displayName }: ItemLibrary, held: ContentRole | null | undefined) => {
+    const from = mine ? 'your library' : `the library of ${displayName}`;
+    say(`${named(item.title)} was removed from ${from}.`, undoRemoval(id, mine, held));
     onChanged(item.id);
     leave();
   };
-  // undoRemoval returns a function that shares the item again, if the viewer may do that then.
+  // undoRemoval returns a function that shares the item again, if the viewer may do that then. held is the role that was removed;
+  // who may not know it shares only as a viewer.
+  const roleNow = useRoleNow(item.id);
   const again = useSubmit(SetContentMembersDocument);
   const shareAgain = useSubmit(ShareContentDocument);
-  const undoRemoval = (principalId: string, mine: boolean): Undo | undefined => {
-    const role = item.members.edges.find(({ node }) => node.id === principalId)?.role;
+  const undoRemoval = (principalId: string, mine: boolean, held: ContentRole | null | undefined): Undo | undefined => {
+    const shown = item.members.edges.find(({ node }) => node.id === principalId)?.role;
+    const role = held === undefined && shown === 'VIEWER' ? shown : held;
     const manages = item.viewerCanManage && (!mine || administers(claims, item.tenant));
     // Who is not a manager shares only with those who could see the item anyway.
     const shares = role === 'VIEWER' && item.viewerCanShare && seesAnyway(item, principalId);
     if (!role || !(manages || shares)) return undefined;
     return async () => {
+      if (manages && (await roleNow(principalId))) return 'Somebody else has changed this meanwhile.';
       const done = manages ? await again.undo({ contentId: item.id, members: [{ principalId, role }] })
         : await shareAgain.undo({ contentId: item.id, principalIds: [principalId], role });
       if (done === true) onChanged();
@@ -364,7 +370,8 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
     case 'share':
       return <ShareItem item={item} onClose={close} onShared={changed} onVisibility={visible} />;
     case 'remove':
-      return from && <RemoveItem item={item} library={from} onClose={close} onDone={() => removed(from)} />;
+      return from && <RemoveItem item={item} library={from} onClose={close} onDone={(role) =>
+        removed(from, role)} />;
     case 'delete':
       return <DeleteItem item={item} onClose={close} onDone={deleted} />;
     default:

@@ -158,25 +158,31 @@ function Preview({ text }: { text: string }) {
   );
 }
 
+// useRoleNow returns a function that reads the role that somebody has on an item, null for none. Those who do not manage the item
+// may not see all members, and get undefined, as after an error.
+export function useRoleNow(id: string) {
+  const client = useApolloClient();
+  const read = async (principalId: string) => {
+    const { content } = (await client.query({ query: ItemDocument, variables: { id }, fetchPolicy: 'network-only' })).data ?? {};
+    if (!content?.viewerCanManage) return undefined;
+    const edgeIn = ({ edges }: ItemMembersFragment) => edges.find(({ node }) => node.id === principalId);
+    let page: ItemMembersFragment | undefined = content.members;
+    while (page && !edgeIn(page) && page.pageInfo.hasNextPage) {
+      page = (await client.query({ query: MoreItemMembersDocument, variables: { id, after: page.pageInfo.endCursor },
+        fetchPolicy: 'no-cache' })).data?.content?.members;
+    }
+    return page && (edgeIn(page)?.role ?? null);
+  };
+  return (principalId: string) => read(principalId).catch(() => undefined);
+}
+
 function ItemMembers({ item }: { item: ItemFragment }) {
   const client = useApolloClient();
   const me = useMe();
   const access = useAccess(item);
   const submission = useSubmit(SetContentMembersDocument);
-  const set = (principalId: string, role: ContentRole | null) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
-  // Those who no longer manage the item may not see all members: they are refused by the change.
-  const roleNow = async (principalId: string) => {
-    const variables = { id: item.id };
-    const { content } = (await client.query({ query: ItemDocument, variables, fetchPolicy: 'network-only' })).data ?? {};
-    if (!content?.viewerCanManage) return undefined;
-    const edgeIn = ({ edges }: ItemMembersFragment) => edges.find(({ node }) => node.id === principalId);
-    let page: ItemMembersFragment | undefined = content.members;
-    while (page && !edgeIn(page) && page.pageInfo.hasNextPage) {
-      page = (await client.query({ query: MoreItemMembersDocument, variables: { ...variables, after: page.pageInfo.endCursor },
-        fetchPolicy: 'no-cache' })).data?.content?.members;
-    }
-    return page && (edgeIn(page)?.role ?? null);
-  };
+  const change = (principalId: string, role: ContentRole | null) => ({ contentId: item.id, members: [{ principalId, role }] });
+  const roleNow = useRoleNow(item.id);
   const more = (signal?: AbortSignal) => client.query({ query: MoreItemMembersDocument,
     variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
   return (
@@ -186,8 +192,9 @@ function ItemMembers({ item }: { item: ItemFragment }) {
       connection={item.members}
       roles={roles}
       editable={item.viewerCanManage}
-      onSet={set}
-      roleNow={(id) => roleNow(id).catch(() => undefined)}
+      onSet={(id, role) => submission.send(change(id, role))}
+      onUndo={(id, role) => submission.undo(change(id, role))}
+      roleNow={roleNow}
       onMore={more}
       submission={submission}
       removal={(member) => removalWill(access, member)}

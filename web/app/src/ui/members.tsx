@@ -36,24 +36,25 @@ interface MembersProps<Role> {
   roles: Role[];
   editable: boolean;
   onSet: (id: string, role: Role | null) => Promise<unknown>;
+  onUndo: (id: string, role: Role | null) => ReturnType<Undo>;
   onMore: (signal?: AbortSignal) => Promise<unknown>;
   submission: FormState & { clear(): void };
   removal: (node: Member) => string;
   promotion: (node: Member) => string;
-  roleNow?: (id: string) => Promise<Role | null | undefined>;
+  roleNow: (id: string) => Promise<Role | null | undefined>;
   obstacle?: (node: Member) => string;
   children?: ReactNode;
 }
 
 // Members lists members and lets managers change them. roles are the roles that can be set,
-// weakest first. onSet(id, role) sets a role, or removes the member for null. onMore(signal) reads
-// the next page, unless a signal aborts it. removal(node) describes the effect of a removal, and
+// weakest first. onSet(id, role) sets a role, or removes the member for null, and onUndo does so for a notice. onMore(signal)
+// reads the next page, unless a signal aborts it. removal(node) describes the effect of a removal, and
 // promotion(node) that of becoming a manager. roleNow(id) reads the role that somebody has now, null
 // for none, and undefined if the viewer may not know: a role would add again whom somebody else has removed meanwhile, and
 // Undo would take back what somebody else has decided. obstacle(node) says that the only manager has to stay, if the
 // viewer sees all members.
-export function Members<Role extends ContentRole | GroupRole>({ heading, none, connection, roles, editable, onSet,
-  onMore, submission, removal, promotion, roleNow = async () => undefined, obstacle, children }: MembersProps<Role>) {
+export function Members<Role extends ContentRole | GroupRole>({ heading, none, connection, roles, editable, onSet, onUndo,
+  onMore, submission, removal, promotion, roleNow, obstacle, children }: MembersProps<Role>) {
   const [changes, setChanges] = useState(0);
   const { shown, more } = useKeptLength(connection, onMore, changes);
   const { edges, pageInfo } = shown;
@@ -67,21 +68,25 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
     submission.clear();
     setAsked(change);
   };
-  const set = async (id: string, role: Role | null) => {
-    const reply = await onSet(id, role);
+  const set = async <Reply,>(sending: Promise<Reply>) => {
+    const reply = await sending;
     setChanges((count) => count + 1);
     return reply;
   };
+  const [reading, setReading] = useState(false);
   const change = async ({ node, role, before }: Asked<Role>) => {
-    if (role && (await roleNow(node.id)) === null) {
+    setReading(true);
+    const held = await roleNow(node.id);
+    setReading(false);
+    if (held !== undefined && held !== before) {
       setAsked(null);
-      return say(`${node.displayName} was removed meanwhile.`);
+      return say(held ? elsewhere(node, held) : `${node.displayName} was removed meanwhile.`);
     }
-    if (!(await set(node.id, role))) return;
+    if (!(await set(onSet(node.id, role)))) return;
     setAsked(null);
-    // A viewer that gives up its own role cannot take it back.
-    const undo: Undo | undefined = node.id === me?.id ? undefined
-      : async () => ([role, undefined].includes(await roleNow(node.id)) ? (await set(node.id, before)) !== null
+    // A viewer that gives up its own role cannot take it back, and a role that was not read may be too strong.
+    const undo: Undo | undefined = node.id === me?.id || !held ? undefined
+      : async () => ([role, undefined].includes(await roleNow(node.id)) ? set(onUndo(node.id, held))
         : 'Somebody else has changed this meanwhile.');
     say(role ? `${node.displayName} is now ${asRole[role]}.` : `${node.displayName} was removed.`, undo);
   };
@@ -136,7 +141,7 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
       {asked && (
         <Confirm
           {...wordsOf(asked, asked.node.id === me?.id, removal, promotion)}
-          submission={submission}
+          submission={reading ? { ...submission, busy: true } : submission}
           onConfirm={() => void change(asked)}
           onClose={() => ask(null)}
           returnTo={head}
@@ -146,6 +151,10 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
     </section>
   );
 }
+
+// elsewhere says that somebody else has given a member another role than the one that was shown.
+export const elsewhere = ({ displayName }: Pick<Member, 'displayName'>, role: ContentRole | GroupRole) =>
+  `Somebody else has made ${displayName} ${asRole[role]} meanwhile. Nothing was changed.`;
 
 // wordsOf returns what a question about a change says.
 function wordsOf<Role extends ContentRole | GroupRole>({ node, role }: Asked<Role>, mine: boolean, removal: (node: Member) => string,

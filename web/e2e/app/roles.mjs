@@ -1,0 +1,89 @@
+// Roles that other managers have changed since they were shown: nobody gets back by Undo what somebody else has taken.
+import { confirm, dialog, expect, item, live, openEntry, says } from './fixture.mjs';
+
+// reducedRole: who removes somebody reads that another manager has changed the role, in a group, in Share and in a library. Undo
+// gives back the role that was removed.
+export async function reducedRole({ api, openAs }) {
+  const group = 'g:demo:quorum';
+  const inGroup = (name, role) => api('Ann', `mutation ($id: ID!, $role: GroupRole) { setGroupMembers(input: {groupId: "${group}",
+    members: [{principalId: $id, role: $role}]}) { userErrors { message } } }`, { id: `u:demo:${name}`, role });
+  await api('Ann', `mutation { createGroup(input: {tenant: "demo", name: "quorum", displayName: "Quorum", visibility: PRIVATE}) {
+    userErrors { message } } }`);
+  await inGroup('cleo', 'MANAGER');
+  const { id } = (await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } } }',
+    { input: { kind: 'NOTE', title: 'Held by some', visibility: 'PRIVATE', members: [{ principalId: 'u:demo:ben', role: 'EDITOR' },
+      { principalId: group, role: 'EDITOR' }] } })).createContent.content;
+  const onItem = (principalId, role) => api('Ann', `mutation ($id: ID!, $members: [ContentMemberChange!]!) {
+    setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }`, { id, members: [{ principalId, role }] });
+  const rolesOf = async (what, of) => (await api('Ann', `query ($id: ID!) { ${what}(id: $id) { members { edges { role node { id } } } } }`,
+    { id: of }))[what].members.edges.map(({ role, node }) => `${node.id} ${role}`);
+  const overtaken = (name, role) => `Somebody else has made ${name} ${role} meanwhile. Nothing was changed.`;
+  const shows = (name, role) => ann.waitForFunction(([of, as]) =>
+    document.querySelector(`select[aria-label="Role of ${of}"]`)?.value === as, [name, role], { polling: 50 });
+
+  const ann = await openAs('Ann', { path: `/app/members/${group}` });
+  const remove = async (name) => {
+    await ann.getByRole('button', { name: `Remove ${name}…` }).click();
+    await confirm(ann, `Remove ${name}?`, 'Remove');
+  };
+  const undo = async () => {
+    await ann.getByRole('button', { name: 'Undo' }).click();
+    await says(ann, 'Undone.');
+  };
+  await shows('Cleo Carter', 'MANAGER');
+  await inGroup('cleo', 'MEMBER');
+  await remove('Cleo Carter');
+  await says(ann, overtaken('Cleo Carter', 'a member'));
+  await shows('Cleo Carter', 'MEMBER');
+  expect(await ann.getByRole('button', { name: 'Undo' }).count(), 0, 'Undo buttons where nothing was changed');
+  expect(await rolesOf('group', group), ['u:demo:ann MANAGER', 'u:demo:cleo MEMBER'], 'the members before they were removed');
+  await remove('Cleo Carter');
+  await says(ann, 'Cleo Carter was removed.');
+  await undo();
+  expect(await rolesOf('group', group), ['u:demo:ann MANAGER', 'u:demo:cleo MEMBER'], 'the members after Undo');
+  // A role that somebody has already is not given, and Undo would not give back the former one.
+  await inGroup('cleo', 'MANAGER');
+  await ann.getByRole('combobox', { name: 'Role of Cleo Carter' }).selectOption('MANAGER');
+  await confirm(ann, 'Make Cleo Carter a manager?', 'Make manager');
+  await says(ann, overtaken('Cleo Carter', 'a manager'));
+  await shows('Cleo Carter', 'MANAGER');
+
+  await ann.goto(new URL(`/app/item/${id}`, ann.url()).href);
+  await ann.getByRole('button', { name: 'Share…' }).click();
+  await shows('Ben Baker', 'EDITOR');
+  await onItem('u:demo:ben', 'VIEWER');
+  await remove('Ben Baker');
+  await says(ann, overtaken('Ben Baker', 'a viewer'));
+  await shows('Ben Baker', 'VIEWER');
+  await remove('Ben Baker');
+  await says(ann, 'Ben Baker was removed.');
+  await undo();
+  const all = ['u:demo:ann MANAGER', 'u:demo:ben VIEWER', `${group} EDITOR`].sort();
+  expect((await rolesOf('content', id)).sort(), all, 'the members of the item after Undo');
+
+  // The same in the library of the group.
+  await ann.goto(new URL(`/app/library/${group}`, ann.url()).href);
+  await live(ann);
+  const takeOut = async () => {
+    await item(ann).getByRole('button', { name: 'Remove from this library…' }).click();
+    await confirm(ann, 'Remove from Quorum?', 'Remove');
+  };
+  await openEntry(ann, 'Held by some');
+  await onItem(group, 'VIEWER');
+  await takeOut();
+  await says(ann, overtaken('Quorum', 'a viewer'));
+  await dialog(ann).waitFor({ state: 'detached' });
+  await takeOut();
+  await says(ann, '“Held by some” was removed from the library of Quorum.');
+  await undo();
+  const end = ['u:demo:ann MANAGER', 'u:demo:ben VIEWER', `${group} VIEWER`].sort();
+  expect((await rolesOf('content', id)).sort(), end, 'the members of the item after it was put back');
+  // What another manager has decided since stays.
+  await openEntry(ann, 'Held by some');
+  await takeOut();
+  await says(ann, '“Held by some” was removed from the library of Quorum.');
+  await onItem(group, 'EDITOR');
+  await ann.getByRole('button', { name: 'Undo' }).click();
+  await says(ann, 'This could not be undone. Somebody else has changed this meanwhile.');
+  await ann.context().close();
+}
