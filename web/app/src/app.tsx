@@ -27,7 +27,6 @@ import { NewestPage } from './pages/newest.tsx';
 import { OpenPage } from './pages/open.tsx';
 import { PastePage } from './pages/paste.tsx';
 import { PastesPage } from './pages/pastes.tsx';
-import { DeleteAccount } from './pages/delete-principal.tsx';
 import { EditProfile } from './pages/profile.tsx';
 import { CreateProfile, SignIn } from './pages/sign-in.tsx';
 
@@ -37,7 +36,7 @@ export function App() {
   const { claims, expired, problem, signOut } = useSession();
   const me = useMe();
   const say = useSay();
-  const { open, show, close } = useOpening<'shortcuts' | 'create' | 'profile' | 'deleteAccount'>();
+  const { open, show, close } = useOpening<'shortcuts' | 'create' | 'profile'>();
   // Signing in does not close what is open: typed text is kept when a token expires.
   const signIn = useOpening<'sign-in'>();
   const askToSignIn = () => signIn.show('sign-in');
@@ -87,14 +86,7 @@ export function App() {
             close();
             say('Saved.');
           }}
-          onDelete={() => show('deleteAccount')}
-        />
-      )}
-      {open === 'deleteAccount' && me && (
-        <DeleteAccount
-          id={me.id}
-          onClose={close}
-          onDone={() => {
+          onDeleted={() => {
             close();
             say('Your account was deleted.');
             signOut();

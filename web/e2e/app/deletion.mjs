@@ -67,10 +67,20 @@ export async function deletedAccount({ api, openAs }) {
 
   await page.getByRole('banner').getByRole('button', { name: /Nora Newcomer/ }).click();
   await dialog(page).getByRole('button', { name: 'Edit profile…' }).click();
+  // Who stays goes on with what was typed.
+  const name = page.getByRole('dialog', { name: 'Edit profile' }).getByRole('textbox', { name: 'Name' });
+  const asked = page.getByRole('dialog', { name: 'Delete your account?' });
+  await name.fill('Nora Nobody');
+  for (const leave of [() => page.keyboard.press('Escape'), () => asked.getByRole('button', { name: 'Cancel' }).click()]) {
+    await dialog(page).getByRole('button', { name: 'Delete account…' }).click();
+    await asked.getByText('Items that you created stay in the libraries of others').waitFor();
+    await leave();
+    await asked.waitFor({ state: 'detached' });
+    expect(await name.inputValue(), 'Nora Nobody', 'what was typed before the account was nearly deleted');
+  }
   await dialog(page).getByRole('button', { name: 'Delete account…' }).click();
-  await dialog(page).getByText('Items that you created stay in the libraries of others').waitFor();
-  await dialog(page).getByRole('textbox', { name: 'Type newcomer to confirm' }).fill('newcomer');
-  await dialog(page).getByRole('button', { name: 'Delete account' }).click();
+  await asked.getByRole('textbox', { name: 'Type newcomer to confirm' }).fill('newcomer');
+  await asked.getByRole('button', { name: 'Delete account', exact: true }).click();
   await says(page, 'Your account was deleted.');
   await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).waitFor();
 

@@ -5,13 +5,14 @@ import { ProfileDocument, UpdateUserDocument, type LibraryVisibility, type Profi
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
 import { Failed, Loading } from '../ui/states.tsx';
+import { DeleteAccount } from './delete-principal.tsx';
 
 const fields = ['displayName', 'email', 'visibility'] as const;
 
 interface Closing {
   onClose: () => void;
   onDone: () => void;
-  onDelete: () => void;
+  onDeleted: () => void;
 }
 
 interface Profile {
@@ -20,10 +21,10 @@ interface Profile {
   visibility: LibraryVisibility;
 }
 
-export function EditProfile({ id, onClose, onDone, onDelete }: Closing & { id: string }) {
+export function EditProfile({ id, onClose, onDone, onDeleted }: Closing & { id: string }) {
   const { data, error, refetch } = useQuery(ProfileDocument, { variables: { id }, fetchPolicy: 'network-only',
     nextFetchPolicy: 'cache-first' });
-  if (data?.user) return <ProfileForm user={data.user} onClose={onClose} onDone={onDone} onDelete={onDelete} />;
+  if (data?.user) return <ProfileForm user={data.user} onClose={onClose} onDone={onDone} onDeleted={onDeleted} />;
   return (
     <Dialog title="Edit profile" onClose={onClose}>
       <div className="sign-in">{error ? <Failed error={error} onRetry={() => refetch()} heading="Could not load your profile" />
@@ -32,7 +33,7 @@ export function EditProfile({ id, onClose, onDone, onDelete }: Closing & { id: s
   );
 }
 
-function ProfileForm({ user, onClose, onDone, onDelete }: Closing & { user: NonNullable<ProfileQuery['user']> }) {
+function ProfileForm({ user, onClose, onDone, onDeleted }: Closing & { user: NonNullable<ProfileQuery['user']> }) {
   const submission = useSubmit(UpdateUserDocument, fields);
   // The initial values: changes by others do not change the form.
   const [before] = useState((): Profile => ({ displayName: user.displayName, email: user.email ?? '', visibility: user.visibility }));
@@ -42,6 +43,8 @@ function ProfileForm({ user, onClose, onDone, onDelete }: Closing & { user: NonN
   const changed: Partial<Profile> = Object.fromEntries(fields.filter((name) => after[name] !== before[name])
     .map((name) => [name, after[name]]));
   const unsaved = Object.keys(changed).length > 0;
+  // Above the form, so that what was typed is still there if the account stays.
+  const [deleting, setDeleting] = useState(false);
 
   const save = async () => {
     if (!unsaved) onClose();
@@ -63,11 +66,12 @@ function ProfileForm({ user, onClose, onDone, onDelete }: Closing & { user: NonN
         <VisibilityChoice value={after.visibility} onChange={(visibility) => setAfter({ ...after, visibility })}
           tenant={user.tenant} what="user" faults={submission.faults.visibility} />
         <p>
-          <button type="button" className="button button-quiet button-danger" onClick={onDelete}>
+          <button type="button" className="button button-quiet button-danger" onClick={() => setDeleting(true)}>
             Delete account…
           </button>
         </p>
       </Form>
+      {deleting && <DeleteAccount id={user.id} onClose={() => setDeleting(false)} onDone={onDeleted} />}
     </Dialog>
   );
 }
