@@ -90,6 +90,7 @@ test('each term of the API has one word', () => {
   const visibilities: LibraryVisibility[] = ['PUBLIC', 'LOGGEDIN', 'PRIVATE'];
   assert.deepEqual(roleName, { VIEWER: 'Viewer', EDITOR: 'Editor', MANAGER: 'Manager', MEMBER: 'Member' });
   assert.deepEqual(visibilities.map((one) => visibilityName(one, 'demo', 'item')), ['Public', 'All of demo', 'Private']);
+  assert.equal(visibilityName('LOGGEDIN', ''), 'All of an organisation');
   assert.equal(visibilityName('PRIVATE', 'demo', 'group'), 'Members only');
   assert.equal(visibilityMeaning('PRIVATE', 'demo', 'item'), 'Only people it is shared with, and administrators.');
   assert.equal(`${countOf({ value: 86, precision: 'EXACT' })} · ${accessTo('PRIVATE', 'demo')}`, '86 items · full access');

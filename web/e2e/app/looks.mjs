@@ -288,6 +288,7 @@ export async function profilePage({ api, openAs }) {
   await field('Email').fill('zed@acme.example');
   await field('Name').fill('Zed Zapata');
   await dialog(page).getByRole('radio', { name: 'Private' }).check();
+  await dialog(page).getByText('Managers of items shared with you, and of your groups, still see your name.').waitFor();
   await dialog(page).getByRole('button', { name: 'Save' }).click();
   await dialog(page).waitFor({ state: 'detached' });
   await page.getByRole('banner').getByRole('button', { name: 'Zed Zapata' }).waitFor();

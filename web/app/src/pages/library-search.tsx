@@ -3,7 +3,7 @@ import { useEffect, useState, type RefObject } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { allKinds, allRoles, allVisibilities, isNarrow, longestText, noFilter, toggle, type Filter } from '../data/filter.ts';
 import type { LibraryPlace } from '../data/routes.ts';
-import { PrincipalDocument } from '../generated/operations.ts';
+import { PrincipalDocument, type ContentRole } from '../generated/operations.ts';
 import { Close, Search, VisibilityIcon } from '../ui/icons.tsx';
 import { useNavigation } from '../ui/navigation.tsx';
 import { useDebounced } from '../ui/people-picker.tsx';
@@ -62,6 +62,10 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
   const mineOnly = creator !== null && creator === me?.id;
   const active = filter.kinds.length + filter.visibilities.length + filter.roles.length + (creator ? 1 : 0) + (place.shared ? 1 : 0);
   const mayInclude = me !== null && me !== undefined && bucket !== 'PRIVATE';
+  // The role is that of the library's owner, which is not the reader's in the library of a group.
+  const owner = principal.__typename === 'Group' ? 'the group' : principal.displayName;
+  const roleFilter = (role: ContentRole) => (me?.id === principal.id ? `Role: ${roleName[role].toLowerCase()}`
+    : `Shared with ${owner} as ${roleName[role].toLowerCase()}`);
   const creatorName = useName(creator && !mineOnly ? creator : null);
   return (
     <form
@@ -112,7 +116,7 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
         {roles.map((role) => (
           <Chip
             key={role}
-            label={`Role: ${roleName[role].toLowerCase()}`}
+            label={roleFilter(role)}
             title={`Items on which ${principal.displayName} has the role ${roleName[role].toLowerCase()}`}
             on={filter.roles.includes(role)}
             onToggle={() => change({ roles: toggle(filter.roles, role) })}

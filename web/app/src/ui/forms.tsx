@@ -422,7 +422,9 @@ export function VisibilityChoice({ value, onChange, tenant, what, faults, autoFo
     meaning: visibilityMeaning(visibility, tenant, what),
     drawing: <VisibilityIcon of={visibility} />,
   }));
-  return <Choice label="Visibility" name="visibility" value={value} onChange={onChange} options={options}
+  // What is in the library of a group has its own visibility.
+  const label = what === 'group' ? 'Visibility of its name and members, not of its items' : 'Visibility';
+  return <Choice label={label} name="visibility" value={value} onChange={onChange} options={options}
     faults={faults} autoFocus={autoFocus} compact={compact} />;
 }
 

@@ -9,7 +9,7 @@ export type Thing = 'group' | 'user' | 'item';
 export function visibilityName(visibility: LibraryVisibility, tenant: string, what?: Thing): string {
   return {
     PUBLIC: 'Public',
-    LOGGEDIN: tenant ? `All of ${tenant}` : 'Signed in',
+    LOGGEDIN: `All of ${tenant || 'an organisation'}`,
     PRIVATE: what === 'group' ? 'Members only' : 'Private',
   }[visibility];
 }
@@ -20,7 +20,8 @@ export function visibilityMeaning(visibility: LibraryVisibility, tenant: string,
     LOGGEDIN: `Everyone who is signed in to ${tenant}.`,
     PRIVATE: {
       group: 'Only its members, and administrators.',
-      user: 'Only you, and administrators.',
+      user:
+        'Only you and administrators can find your profile. Managers of items shared with you, and of your groups, still see your name.',
       item: 'Only people it is shared with, and administrators.',
     }[what],
   }[visibility];
