@@ -27,7 +27,7 @@ import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pas
 import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';
 import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown } from './app/reading.mjs';
 import { freshGroup, freshPaste, freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
-import { reducedRole } from './app/roles.mjs';
+import { namedForWhom, reducedRole } from './app/roles.mjs';
 import { silentGateway } from './app/silent.mjs';
 import { decidedSuggestions, overtakenVersion, historyReadAgain, overtakenBranch } from './app/decisions.mjs';
 import { draftInTwoWindows, savedBeforeLoss, expiredInEditor, failedDiscard, focusAfterDraft } from './app/drafts.mjs';
@@ -52,7 +52,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
   pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
   searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving,
   findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, overtakenBranch, focusAfterDraft,
-  strangeTitles, groupReadLate, lostShare, lostCreation, reducedRole, accessible, accessibleDialogs, accessibleGraphiql };
+  strangeTitles, groupReadLate, lostShare, lostCreation, reducedRole, namedForWhom, accessible, accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);
 const [part, parts] = (process.env.PART ?? '1/1').split('/').map(Number);

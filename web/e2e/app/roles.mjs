@@ -87,3 +87,42 @@ export async function reducedRole({ api, openAs }) {
   await says(ann, 'This could not be undone. Somebody else has changed this meanwhile.');
   await ann.context().close();
 }
+
+// namedForWhom: a visibility and a role say whose they are, and a removal says when it is for good.
+export async function namedForWhom({ api, openAs }) {
+  const ann = await openAs('Ann', { path: '/app/library/g:demo:library-team' });
+  const chip = (name) => ann.getByRole('group', { name: 'Filters' }).getByRole('button', { name, exact: true });
+  const unfold = () => ann.getByRole('button', { name: 'Filters' }).click();
+  await unfold();
+  await chip('Shared with the group as editor').waitFor();
+  await chip('All of an organisation').waitFor();
+  await ann.goto(new URL('/app/library/u:demo:ben', ann.url()).href);
+  await unfold();
+  await chip('Shared with Ben Baker as editor').waitFor();
+  await ann.getByRole('link', { name: 'My library' }).click();
+  await ann.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+  await unfold();
+  await chip('Role: editor').waitFor();
+
+  await ann.getByRole('link', { name: 'Groups' }).click();
+  await ann.getByRole('button', { name: 'New group' }).click();
+  await dialog(ann).getByRole('group', { name: 'Visibility of its name and members, not of its items' }).waitFor();
+  await ann.keyboard.press('Escape');
+
+  // Whom the reader can no longer find cannot be added again.
+  const zed = (visibility) => api('Zed', 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { userErrors { message } } }',
+    { input: { id: 'u:acme:zed', visibility } });
+  const { user: before } = await api('Zed', '{ user(id: "u:acme:zed") { visibility } }');
+  const { id } = (await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } } }',
+    { input: { kind: 'NOTE', title: 'For a hidden reader', visibility: 'PRIVATE',
+      members: [{ principalId: 'u:acme:zed', role: 'VIEWER' }] } })).createContent.content;
+  await zed('PRIVATE');
+  await ann.goto(new URL(`/app/item/${id}`, ann.url()).href);
+  await ann.getByRole('button', { name: 'Share…' }).click();
+  await ann.getByRole('button', { name: 'Remove Zed Zhou…' }).click();
+  await confirm(ann, 'Remove Zed Zhou?', 'Remove');
+  await says(ann, 'Zed Zhou was removed. You can no longer find them, so you cannot add them again.');
+  expect(await ann.getByRole('button', { name: 'Undo' }).count(), 0, 'Undo buttons for what cannot be undone');
+  await zed(before.visibility);
+  await ann.context().close();
+}

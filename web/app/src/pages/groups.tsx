@@ -263,9 +263,10 @@ function GroupMembers({ group, gone, mayManage }: GroupMembersProps) {
   const leaving = useSubmit(SetGroupMembersDocument);
   // There may be managers that the reader does not see.
   const keeps = 'the only manager that is shown, and a group keeps at least one. Make somebody else a manager first, or delete the group.';
+  const again = 'You can add them again, unless their profile is private.';
   const removal = ({ id, displayName }: Person) => (isOnlyManager(group.members, id)
     ? `${id === me?.id ? 'You are' : `${displayName} is`} ${keeps}`
-    : `${displayName} loses access to everything that is shared only with ${group.displayName}. You can add them again.`);
+    : `${displayName} loses access to everything that is shared only with ${group.displayName}. ${again}`);
   const leave = async () => {
     if (!me || !(await leaving.send({ groupId: group.id, members: [{ principalId: me.id, role: null }] }))) return;
     close();

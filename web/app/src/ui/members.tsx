@@ -1,5 +1,6 @@
 // Users and groups with their roles, of an item or of a group.
 import { useEffect, useRef, useState, type ReactNode } from 'react';
+import { useApolloClient } from '@apollo/client/react';
 import { asRole, isOnlyManager } from '../data/access.ts';
 import { hasNone } from '../data/connections.ts';
 import { Confirm } from './confirm.tsx';
@@ -10,7 +11,7 @@ import { Monogram, ShowMore } from './states.tsx';
 import { handleOf, roleName } from './words.ts';
 import { Close } from './icons.tsx';
 import { ActionFaults, type FormState } from './forms.tsx';
-import type { ContentRole, GroupRole } from '../generated/operations.ts';
+import { PrincipalDocument, type ContentRole, type GroupRole } from '../generated/operations.ts';
 
 interface Member {
   id: string;
@@ -73,6 +74,9 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
     setChanges((count) => count + 1);
     return reply;
   };
+  const client = useApolloClient();
+  const isFound = (id: string) => client.query({ query: PrincipalDocument, variables: { id }, fetchPolicy: 'no-cache' })
+    .then(({ data }) => data?.principal !== null, () => true);
   const [reading, setReading] = useState(false);
   const change = async ({ node, role, before }: Asked<Role>) => {
     setReading(true);
@@ -84,11 +88,14 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
     }
     if (!(await set(onSet(node.id, role)))) return;
     setAsked(null);
-    // A viewer that gives up its own role cannot take it back, and a role that was not read may be too strong.
-    const undo: Undo | undefined = node.id === me?.id || !held ? undefined
+    // A viewer that gives up its own role cannot take it back, and a role that was not read may be too strong. Nobody can add
+    // whom only members and managers see.
+    const lost = !role && node.id !== me?.id && !(await isFound(node.id));
+    const undo: Undo | undefined = node.id === me?.id || !held || lost ? undefined
       : async () => ([role, undefined].includes(await roleNow(node.id)) ? set(onUndo(node.id, held))
         : 'Somebody else has changed this meanwhile.');
-    say(role ? `${node.displayName} is now ${asRole[role]}.` : `${node.displayName} was removed.`, undo);
+    say(role ? `${node.displayName} is now ${asRole[role]}.`
+      : `${node.displayName} was removed.${lost ? ' You can no longer find them, so you cannot add them again.' : ''}`, undo);
   };
   const give = (node: Member, before: Role, role: Role | undefined) => {
     if (!role) return;
