@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { keepMine, maxAttempts, merge, saveMerged, takeTheirs, type, type Edits } from '../src/data/merge.ts';
+import { keepMine, maxAttempts, merge, saveMerged, sinceSent, takeTheirs, type, type Edits } from '../src/data/merge.ts';
 
 const before = { title: 'Title', description: 'Text' };
 
@@ -123,4 +123,14 @@ test('an item that is gone is read once more, and the change is not sent again',
   assert.deepEqual(payload.userErrors, [{ code: 'NOT_FOUND' }]);
   assert.equal(sent.length, 1);
   assert.equal(reads.length, 1);
+});
+
+test('what was sent before is no change by others', () => {
+  const edits = type(type({}, before, 'title', 'Newer'), before, 'description', 'Mine');
+  const stored = { title: 'New', description: 'Theirs' };
+  assert.deepEqual(merge(sinceSent(edits, stored, [{ title: 'New', description: 'Old' }, { title: 'Newer' }]), stored), {
+    shown: { title: 'Newer', description: 'Mine' },
+    changes: { title: 'Newer' },
+    conflicts: ['description'],
+  });
 });

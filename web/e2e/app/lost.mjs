@@ -52,6 +52,7 @@ export async function lostShare({ api, openAs, faults }) {
   lose.next = 'ShareContent';
   await share.click();
   await dialog(ann).getByText(doubt).waitFor();
+  expect(await ann.getByText('Only you can see this item.').count(), 0, 'what the page and the dialog say while nobody knows');
   await ann.keyboard.press('Escape');
   await asked(ann).getByText('What you sent may have taken effect.').waitFor();
   expect(await ann.getByText('They have not been saved.').count(), 0, 'what is said about changes that may have been saved');
@@ -98,6 +99,22 @@ export async function lostShare({ api, openAs, faults }) {
   await ann.getByRole('button', { name: 'Undo' }).click();
   await says(ann, 'The server did not answer. This may have been undone.');
   await ann.getByText('Only you, Ben Baker, Cleo Carter and 1 more person can see this item.').waitFor();
+
+  // The own change is not taken for that of somebody else.
+  const edit = ann.getByRole('dialog', { name: 'Edit' });
+  const title = edit.getByRole('textbox', { name: 'Title' });
+  await ann.getByRole('button', { name: 'Edit…' }).click();
+  await title.fill('Named in silence');
+  next.next = 'UpdateContent';
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await ann.getByRole('heading', { level: 1, name: 'Named in silence', includeHidden: true }).waitFor();
+  await title.fill('Named again');
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await edit.getByText('What you sent before was done').waitFor();
+  expect(await ann.getByText('Somebody else').count(), 0, 'what is said about the own change');
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await says(ann, 'Saved.');
+  await ann.getByRole('heading', { level: 1, name: 'Named again' }).waitFor();
   aborted(faults);
   await ann.context().close();
 }

@@ -55,6 +55,13 @@ export function keepMine<Values extends object>(edits: Edits<Values>, stored: Va
   return { ...edits, [field]: { ...edits[field], base: stored[field] } };
 }
 
+// sinceSent returns edits that begin at what the reader has sent before, where that is stored now: if the answer was lost, nobody
+// else has changed it.
+export function sinceSent<Values extends object>(edits: Edits<Values>, stored: Values, sent: readonly Partial<Values>[]): Edits<Values> {
+  const names = (Object.keys(edits) as (keyof Values)[]).filter((name) => sent.some((one) => one[name] === stored[name]));
+  return names.reduce((all, name) => keepMine(all, stored, name), edits);
+}
+
 interface Versioned {
   id: string;
   version: number;

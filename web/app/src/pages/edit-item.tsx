@@ -1,6 +1,6 @@
 // Editing the title, link and description of an item, even while others edit them or after the
 // item was deleted.
-import { useEffect, useState, type MouseEvent } from 'react';
+import { useEffect, useRef, useState, type MouseEvent } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import {
   CreateContentDocument,
@@ -14,7 +14,7 @@ import {
   type UpdateContentMutation,
 } from '../generated/operations.ts';
 import { withScheme } from '../data/hosts.ts';
-import { keepMine, merge, saveMerged, takeTheirs, type, type Edits, type Merged, type Saved } from '../data/merge.ts';
+import { keepMine, merge, saveMerged, sinceSent, takeTheirs, type, type Edits, type Merged, type Saved } from '../data/merge.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, TextField, useSubmit, type Submission, type TextFieldProps } from '../ui/forms.tsx';
 import { useSay } from '../ui/notices.tsx';
@@ -131,14 +131,17 @@ export function useMergedForm<Values extends EditableValues>(
   const [opened] = useState(item);
   const [edits, setEdits] = useState<Edits<Values>>({});
   const [asked, setAsked] = useState(0);
+  const sentBefore = useRef<Partial<Values>[]>([]);
+  const mergedWith = (values: Values) => merge(sinceSent(edits, values, sentBefore.current), values);
   const stored = valuesOf(item);
-  const merged = merge(edits, stored);
+  const merged = mergedWith(stored);
   const before = valuesOf(opened);
 
   const reread = async () => (await client.query({ query: ItemDocument, variables: { id: item.id }, fetchPolicy: 'network-only' }))
     .data?.content ?? null;
   const mergeWith = (current: ItemFragment) => {
-    const { changes, conflicts } = merge(edits, valuesOf(current));
+    const { changes, conflicts } = mergedWith(valuesOf(current));
+    if (conflicts.length === 0) sentBefore.current.push(changes);
     return { changes: sent(changes), conflicts };
   };
   const save = async () => {

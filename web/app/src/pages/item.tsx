@@ -155,8 +155,8 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
         </Panel>
       )}
       {held && <Facts item={held} />}
-      {whole.current && <ItemDialogs item={whole.current} gone={gone} library={library} opening={opening} onChanged={
-        onChanged} onGone={onGone} />}
+      {whole.current && <ItemDialogs item={whole.current} gone={gone} unsure={unsure} library={library} opening={opening}
+        onChanged={onChanged} onGone={onGone} />}
     </OnLost>
   );
 }
@@ -291,6 +291,7 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
 interface ItemDialogsProps {
   item: ItemFragment;
   gone: boolean;
+  unsure: boolean;
   library: ShownIn | null;
   opening: Opening<DialogName>;
   onChanged: (gone?: string) => void;
@@ -298,7 +299,7 @@ interface ItemDialogsProps {
 }
 
 // ItemDialogs shows the open dialog, if any, and handles its outcome.
-function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDialogsProps) {
+function ItemDialogs({ item, gone, unsure, library, opening, onChanged, onGone }: ItemDialogsProps) {
   const me = useMe();
   const { claims } = useSession();
   const client = useApolloClient();
@@ -368,7 +369,7 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
     case 'expiry':
       return <ChangeExpiry item={item} onClose={close} onDone={saved('Changed the expiry.')} />;
     case 'share':
-      return <ShareItem item={item} onClose={close} onShared={changed} onVisibility={visible} />;
+      return <ShareItem item={item} unsure={unsure} onClose={close} onShared={changed} onVisibility={visible} />;
     case 'remove':
       return from && <RemoveItem item={item} library={from} onClose={close} onDone={(role) =>
         removed(from, role)} />;

@@ -55,13 +55,15 @@ export function WhoSees({ item }: { item: ItemFragment }) {
 
 interface ShareItemProps {
   item: ItemFragment;
+  // After a lost answer, nobody knows who sees the item until it was read.
+  unsure: boolean;
   onClose: () => void;
   onShared: (text: string) => void;
   onVisibility: (saved: SavedItem, before: LibraryVisibility) => void;
 }
 
 // ShareItem is the dialog. A viewer who may not share or manage the item only reads it.
-export function ShareItem({ item, onClose, onShared, onVisibility }: ShareItemProps) {
+export function ShareItem({ item, unsure, onClose, onShared, onVisibility }: ShareItemProps) {
   const { claims } = useSession();
   const share = useSubmit(ShareContentDocument, ['principalIds', 'role']);
   const people = usePeople(share, 'principalIds');
@@ -92,7 +94,7 @@ export function ShareItem({ item, onClose, onShared, onVisibility }: ShareItemPr
         <p className="about">
           <Title of={item.title} />
         </p>
-        <WhoSees item={item} />
+        {!unsure && <WhoSees item={item} />}
         {item.viewerCanShare && <AddPeople item={item} tenant={claims?.tenant ?? ''} share={share} people={people} onShared={shared} />}
         <Panel what="the members" of={item.members}>
           <ItemMembers item={item} />

@@ -109,7 +109,7 @@ export function useSubmit<Input extends object, Reply extends Payload, Field ext
   return { ...state, error: useCurrent(state.error), unclear: lost.unclear, run, send, undo, clear };
 }
 
-// OnLost is what a page does when a form is closed and nobody knows whether its change was made.
+// OnLost is what a page does when nobody knows whether a change was made.
 export const OnLost = createContext(() => {});
 
 // useLost reads again what the page shows if the answer to a change was lost, and once more when the form is closed. watch(post)
@@ -118,19 +118,12 @@ function useLost(sent: { lost(): readonly unknown[] }) {
   const client = useApolloClient();
   const onLost = use(OnLost);
   const [unclear, setUnclear] = useState(false);
-  const closed = useRef(false);
   const readAgain = () => {
     if (sent.lost().length === 0) return;
     client.refetchQueries({ include: 'active' }).catch(() => {});
-    if (closed.current) onLost();
+    onLost();
   };
-  useEffect(() => {
-    closed.current = false;
-    return () => {
-      closed.current = true;
-      readAgain();
-    };
-  }, [onLost]);
+  useEffect(() => readAgain, [onLost]);
   const watch = async <Reply,>(post: () => Promise<Reply>) => {
     try {
       return await post();
