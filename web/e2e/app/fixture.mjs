@@ -151,6 +151,9 @@ export async function choose(page, name) {
   await page.getByRole('button', { name: `Remove ${name}` }).waitFor();
 }
 
+// hide makes a page believe that it is hidden: it reads nothing by itself, so what it shows was read for another reason.
+export const hide = (page) => page.addInitScript(() => Object.defineProperty(document, 'visibilityState', { value: 'hidden' }));
+
 // fits fails if a page is wider than its window.
 export async function fits(page, what) {
   const [has, may] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);

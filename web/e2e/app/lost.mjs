@@ -1,13 +1,15 @@
 // Changes whose answers are lost: the gateway may have made them, and the page does not say that it has not.
-import { choose, dialog, expect, focused, live, says } from './fixture.mjs';
+import { choose, dialog, expect, focused, hide, live, says } from './fixture.mjs';
 
 // lose lets the gateway do one operation, once lose.next is its name, and loses the answer. With lose.before, the request is lost.
+// lose.done() is called before the page notices.
 function losing(page) {
-  const lose = { next: '', before: false };
+  const lose = { next: '', before: false, done: () => {} };
   return page.route('**/graphql', async (route) => {
     if (route.request().postDataJSON().operationName !== lose.next) return route.fallback();
     lose.next = '';
     if (!lose.before) await route.fetch();
+    lose.done();
     return route.abort('connectionreset');
   }).then(() => lose);
 }
@@ -31,7 +33,9 @@ export async function lostShare({ api, openAs, faults }) {
   const id = await create(api, 'Shared in silence');
   const members = async () => (await api('Ann', 'query ($id: ID!) { content(id: $id) { members { edges { node { id } } } } }', { id }))
     .content.members.edges.map(({ node }) => node.id.split(':')[2]);
-  const ann = await openAs('Ann', { path: `/app/item/${id}` });
+  const ann = await openAs('Ann');
+  await hide(ann);
+  await ann.goto(new URL(`/app/item/${id}`, ann.url()).href);
   await ann.getByText('Only you can see this item.').waitFor();
   const lose = await losing(ann);
   const share = dialog(ann).getByRole('button', { name: 'Share', exact: true });
@@ -100,6 +104,23 @@ export async function lostShare({ api, openAs, faults }) {
   await says(ann, 'The server did not answer. This may have been undone.');
   await ann.getByText('Only you, Ben Baker, Cleo Carter and 1 more person can see this item.').waitFor();
 
+  // A removal that nobody knows of, while the members cannot be read: they are read when the question is closed.
+  await ann.getByRole('button', { name: 'Share…' }).click();
+  await dialog(ann).getByRole('button', { name: 'Remove Cleo Carter…' }).click();
+  const question = ann.getByRole('dialog', { name: 'Remove Cleo Carter?' });
+  down = false;
+  await ann.route('**/graphql', (route) => (down && route.request().postDataJSON().operationName === 'Item'
+    ? route.abort('connectionreset') : route.fallback()));
+  Object.assign(next, { next: 'SetContentMembers', done: () => (down = true) });
+  await question.getByRole('button', { name: 'Remove', exact: true }).click();
+  await question.getByText(doubt).waitFor();
+  await ann.getByText('This could not be refreshed').waitFor();
+  down = false;
+  next.done = () => {};
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await dialog(ann).getByText('Only you, Ben Baker and Eli Evans can see this item.').waitFor();
+  await dialog(ann).getByRole('button', { name: 'Done' }).click();
+
   // The own change is not taken for that of somebody else.
   const edit = ann.getByRole('dialog', { name: 'Edit' });
   const title = edit.getByRole('textbox', { name: 'Title' });
@@ -145,7 +166,8 @@ export async function lostCreation({ api, openAs, faults }) {
   await submit.click();
   await dialog(ann).getByText(doubt).waitFor();
   await submit.click();
-  await dialog(ann).getByText('“Salaries” (Public) was created before you changed this. Create again only if you want a second one.').waitFor();
+  await dialog(ann).getByText(
+    '“Salaries” (Public) was created before you changed this. Create again only if you want a second one.').waitFor();
   expect(await made('Salaries'), ['Salaries PUBLIC'], 'the items after the first one was altered');
   await dialog(ann).getByRole('link', { name: 'Open it' }).click();
   const discarded = ann.getByRole('dialog', { name: 'Discard your changes?' });

@@ -1,5 +1,5 @@
 // Roles that other managers have changed since they were shown: nobody gets back by Undo what somebody else has taken.
-import { confirm, dialog, expect, item, live, openEntry, says } from './fixture.mjs';
+import { confirm, dialog, expect, hide, item, live, openEntry, says } from './fixture.mjs';
 
 // reducedRole: who removes somebody reads that another manager has changed the role, in a group, in Share and in a library. Undo
 // gives back the role that was removed.
@@ -21,9 +21,13 @@ export async function reducedRole({ api, openAs }) {
   const shows = (name, role) => ann.waitForFunction(([of, as]) =>
     document.querySelector(`select[aria-label="Role of ${of}"]`)?.value === as, [name, role], { polling: 50 });
 
-  const ann = await openAs('Ann', { path: `/app/members/${group}` });
-  const remove = async (name) => {
+  const ann = await openAs('Ann');
+  await hide(ann);
+  await ann.goto(new URL(`/app/members/${group}`, ann.url()).href);
+  // meanwhile happens while the question is open.
+  const remove = async (name, meanwhile = () => {}) => {
     await ann.getByRole('button', { name: `Remove ${name}…` }).click();
+    await meanwhile();
     await confirm(ann, `Remove ${name}?`, 'Remove');
   };
   const undo = async () => {
@@ -31,13 +35,22 @@ export async function reducedRole({ api, openAs }) {
     await says(ann, 'Undone.');
   };
   await shows('Cleo Carter', 'MANAGER');
-  await inGroup('cleo', 'MEMBER');
-  await remove('Cleo Carter');
+  await remove('Cleo Carter', () => inGroup('cleo', 'MEMBER'));
   await says(ann, overtaken('Cleo Carter', 'a member'));
   await shows('Cleo Carter', 'MEMBER');
   expect(await ann.getByRole('button', { name: 'Undo' }).count(), 0, 'Undo buttons where nothing was changed');
   expect(await rolesOf('group', group), ['u:demo:ann MANAGER', 'u:demo:cleo MEMBER'], 'the members before they were removed');
+  // While the role is read, the button cannot be pressed again.
+  let held = [];
+  const isRead = (request) => request.postDataJSON()?.operationName === 'MoreGroupMembers';
+  await ann.route('**/graphql', (route) => (held && isRead(route.request()) ? held.push(route) : route.fallback()));
+  const reading = ann.waitForRequest(isRead);
   await remove('Cleo Carter');
+  await reading;
+  await dialog(ann).getByRole('button', { name: 'Please wait...' }).waitFor();
+  const [read] = held;
+  held = null;
+  await read.continue();
   await says(ann, 'Cleo Carter was removed.');
   await undo();
   expect(await rolesOf('group', group), ['u:demo:ann MANAGER', 'u:demo:cleo MEMBER'], 'the members after Undo');
@@ -51,8 +64,7 @@ export async function reducedRole({ api, openAs }) {
   await ann.goto(new URL(`/app/item/${id}`, ann.url()).href);
   await ann.getByRole('button', { name: 'Share…' }).click();
   await shows('Ben Baker', 'EDITOR');
-  await onItem('u:demo:ben', 'VIEWER');
-  await remove('Ben Baker');
+  await remove('Ben Baker', () => onItem('u:demo:ben', 'VIEWER'));
   await says(ann, overtaken('Ben Baker', 'a viewer'));
   await shows('Ben Baker', 'VIEWER');
   await remove('Ben Baker');
@@ -64,13 +76,13 @@ export async function reducedRole({ api, openAs }) {
   // The same in the library of the group.
   await ann.goto(new URL(`/app/library/${group}`, ann.url()).href);
   await live(ann);
-  const takeOut = async () => {
+  const takeOut = async (meanwhile = () => {}) => {
     await item(ann).getByRole('button', { name: 'Remove from this library…' }).click();
+    await meanwhile();
     await confirm(ann, 'Remove from Quorum?', 'Remove');
   };
   await openEntry(ann, 'Held by some');
-  await onItem(group, 'VIEWER');
-  await takeOut();
+  await takeOut(() => onItem(group, 'VIEWER'));
   await says(ann, overtaken('Quorum', 'a viewer'));
   await dialog(ann).waitFor({ state: 'detached' });
   await takeOut();

@@ -314,6 +314,10 @@ export async function offline({ api, openAs, faults }) {
   await ann.context().setOffline(true);
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
   await dialog(ann).getByText('You are offline.').waitFor();
+  // Nothing was sent, and so nothing may have taken effect.
+  await ann.keyboard.press('Escape');
+  await ann.getByText('They have not been saved.').waitFor();
+  await ann.getByRole('button', { name: 'Keep editing' }).click();
   await ann.context().setOffline(false);
   await dialog(ann).getByText('You are offline.').waitFor({ state: 'detached' });
   await dialog(ann).getByRole('button', { name: 'Save' }).click();

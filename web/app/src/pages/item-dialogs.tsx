@@ -111,18 +111,19 @@ export interface ItemLibrary {
 
 // RemoveItem removes an item from a library, the reader's own or one that the reader manages,
 // and says beforehand who loses access. onDone(role) gets the role that was removed, null for none, and undefined if the reader may
-// not know. If it is not the one that was shown, nothing is removed.
+// not know. If it is not the one of when the question was asked,
+// nothing is removed.
 export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps & { library: ItemLibrary;
   onDone: (role: ContentRole | null | undefined) => void }) {
   const me = useMe();
   const say = useSay();
   const roleNow = useRoleNow(item.id);
+  const [shown] = useState(() => item.members.edges.find(({ node }) => node.id === library.id)?.role);
   const submission = useSubmit(RemoveFromLibraryDocument);
   // Managers see all members.
   const obstacle = item.viewerCanManage && isOnlyManager(item.members, library.id)
     ? onlyManager(library, me?.id, 'first, in Share') : undefined;
   const remove = async () => {
-    const shown = item.members.edges.find(({ node }) => node.id === library.id)?.role;
     const payload = await submission.run(async (post) => {
       const role = await roleNow(library.id);
       if (role && shown && role !== shown) return { role, other: true, userErrors: [] };
