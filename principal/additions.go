@@ -34,7 +34,7 @@ func (s *Service) checkAdditions(ctx context.Context, v *Viewer, group ID, princ
 	if err != nil {
 		return nil, err
 	}
-	a := &additions{s: s, meter: v.billed(), group: group, above: closure.levelsOf(group)}
+	a := &additions{s: s, meter: v.billed(), group: group, above: closure.levelsOf(group), imports: !v.SignedIn()}
 	refused := make([]error, len(principals))
 	err = sched.ForEach(ctx, s.rt, len(principals), additionsAtOnce, func(i int) (err error) {
 		refused[i], err = a.check(ctx, principals[i])
@@ -51,6 +51,9 @@ type additions struct {
 	// above are the group and the groups that it is in, each with the level at which a new member
 	// reaches it.
 	above map[ID]int
+	// imports: the members come from an export. Additions at the same time may have exceeded the limits of direct
+	// memberships there, and a file that was exported can be imported.
+	imports bool
 }
 
 // check returns why p cannot become a member; refused is nil if it can.
@@ -63,7 +66,7 @@ func (a *additions) check(ctx context.Context, p ID) (refused, err error) {
 		return nil, err
 	}
 	own := p.Tenant() == a.group.Tenant()
-	if refused := a.checkDirect(p, own, closure); refused != nil {
+	if refused := a.checkDirect(p, own, closure); refused != nil && !a.imports {
 		return refused, nil
 	}
 	if refused := a.checkSize(p, own, closure); refused != nil {
