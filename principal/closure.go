@@ -27,8 +27,11 @@ const (
 	// maxOwnRows and maxOtherRows are how many memberships are read at one level of a closure: of the
 	// principal and of groups of its tenant, and of groups of other tenants. They limit the cost
 	// if many groups are nested into the same ones.
-	maxOwnRows   = 4_000
-	maxOtherRows = 2_000
+	maxOwnRows   = 20_000
+	maxOtherRows = 5_000
+	// raced is how many direct memberships beyond maxOwnGroups and maxOtherGroups are read. Additions that run
+	// at the same time may exceed these limits, and the earliest memberships count.
+	raced = 1_000
 )
 
 // Closure is the set of groups that a principal is in, directly or through
@@ -215,20 +218,66 @@ func (a *ascent) climb(ctx context.Context, level int, edges []edge) ([]edge, er
 	return a.edges(higher), nil
 }
 
-// read reads the memberships of principals, as far as the limit allows.
+// read reads the memberships of principals, as far as the limit allows: first an equal share of each, so that many
+// memberships of some do not hide those of others, then the rest of those that have more, in the order of principals.
 func (a *ascent) read(ctx context.Context, principals []ID, limit int) error {
-	lists, err := a.s.store.MembershipsOf(ctx, MembershipsQuery{
-		Principals: principals, Own: maxOwnGroups, Others: maxOtherGroups, Rows: limit,
-	})
+	share := max(limit/len(principals), 2)
+	most := MembershipsQuery{Own: maxOwnGroups + raced, Others: maxOtherGroups + raced}
+	q := MembershipsQuery{Principals: principals, Own: min(share*9/10, most.Own), Others: min(share-share*9/10, most.Others), Rows: limit}
+	lists, err := a.list(ctx, q)
 	if err != nil {
-		return fmt.Errorf("read memberships: %w", err)
+		return err
+	}
+	for i, list := range lists {
+		limit -= len(list)
+		own := 0
+		for _, m := range list {
+			if m.Group.Tenant() == principals[i].Tenant() {
+				own++
+			}
+		}
+		if own == q.Own && own < most.Own || len(list)-own == q.Others && q.Others < most.Others {
+			most.Principals = append(most.Principals, principals[i])
+		}
+	}
+	if most.Rows = limit; limit > 0 && len(most.Principals) > 0 {
+		_, err = a.list(ctx, most)
+	}
+	return err
+}
+
+// list reads memberships, and keeps those that count.
+func (a *ascent) list(ctx context.Context, q MembershipsQuery) ([][]Membership, error) {
+	lists, err := a.s.store.MembershipsOf(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("read memberships: %w", err)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, list := range lists {
-		a.rows[principals[i]] = list
+		a.rows[q.Principals[i]] = earliest(q.Principals[i], list)
 	}
-	return nil
+	return lists, nil
+}
+
+// earliest returns the memberships of p that count, in order of id: of too many, those that p came into first.
+func earliest(p ID, list []Membership) []Membership {
+	if len(list) <= maxOtherGroups {
+		return list
+	}
+	byTime := slices.Clone(list)
+	slices.SortFunc(byTime, func(m, n Membership) int { return cmp.Or(cmp.Compare(m.Since, n.Since), cmp.Compare(m.Group, n.Group)) })
+	own, others := maxOwnGroups, maxOtherGroups
+	counts := make(map[ID]bool, len(list))
+	for _, m := range byTime {
+		remaining := &others
+		if m.Group.Tenant() == p.Tenant() {
+			remaining = &own
+		}
+		counts[m.Group] = *remaining > 0
+		*remaining--
+	}
+	return slices.DeleteFunc(list, func(m Membership) bool { return !counts[m.Group] })
 }
 
 // edges returns the memberships of p, or of those of members that p is in.

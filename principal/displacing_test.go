@@ -67,6 +67,16 @@ func TestClosure_LaterMembershipsDisplaceNothing(t *testing.T) {
 				at(h, 101, fmt.Sprint("b", i), evil...)
 			}
 		}},
+		{"many groups of the user are nested in many", func(h *domaintest.Fixture) {
+			var wide []principal.ID
+			for i := range 25 {
+				wide = append(wide, at(h, 0, fmt.Sprint("wide", i), ann))
+			}
+			own(h, 8, ann)
+			for i := range 900 {
+				at(h, 100, fmt.Sprint("a", i), wide...)
+			}
+		}},
 		{"a later and shorter way leads to the same groups", func(h *domaintest.Fixture) {
 			below := at(h, 1, "own1", ann)
 			for i := 2; i <= 7; i++ {
@@ -106,6 +116,33 @@ func TestClosure_LaterMembershipsDisplaceNothing(t *testing.T) {
 				t.Errorf("billed for %d resolutions", resolutions)
 			}
 		})
+	}
+}
+
+// TestClosure_RacedAdditionsHaveNoEffect: additions at the same time may exceed the limits of direct memberships.
+// The earliest ones count, whatever the ids of their groups are.
+func TestClosure_RacedAdditionsHaveNoEffect(t *testing.T) {
+	h := domaintest.New(t, nil)
+	const ann = principal.ID("u:acme:ann")
+	h.User(string(ann), principal.Public)
+	early := []principal.ID{at(h, 2, "z", ann), storeMembers(h, "partner", "team", principal.Private, since(1, ann))}
+	for i := range 1200 {
+		at(h, clock.Instant(10+i), fmt.Sprintf("a%04d", i), ann)
+		if i < 160 {
+			storeMembers(h, "evil", fmt.Sprintf("e%03d", i), principal.Public, since(clock.Instant(10+i), ann))
+		}
+	}
+	groups, err := h.People.GroupsOf(t.Context(), domaintest.As(string(ann)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, g := range groups.All() {
+		count[g.Tenant()]++
+	}
+	if count["acme"] != 1000 || count["partner"]+count["evil"] != 100 || groups.Role(early[0]) == principal.NotInGroup ||
+		groups.Role(early[1]) == principal.NotInGroup {
+		t.Errorf("ann is in %v", count)
 	}
 }
 
