@@ -48,7 +48,7 @@ func (s *Service) Suggestion(ctx context.Context, v *principal.Viewer, id string
 	if !ok {
 		return nil, nil
 	}
-	item, row, err := s.findSuggestion(ctx, "none", parsed)
+	item, row, err := s.findSuggestion(ctx, parsed)
 	if err != nil {
 		return nil, err
 	}

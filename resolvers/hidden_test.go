@@ -235,7 +235,7 @@ func TestNode_HiddenIsReadLikeAbsent(t *testing.T) {
 }
 
 func (row unseenRow) compare(t *testing.T, g *gateway, record *recorder) {
-	for _, user := range []string{"u:acme:eve", "u:other:far", ""} {
+	for _, user := range []string{"u:acme:eve", "u:other:far", "u:other:far admin", ""} {
 		for _, kind := range strings.Fields(row.kinds) {
 			for _, pair := range unseenPairs[kind] {
 				var calls [2][]string
@@ -243,7 +243,9 @@ func (row unseenRow) compare(t *testing.T, g *gateway, record *recorder) {
 				for i, id := range pair {
 					record.take()
 					g.spy.reset()
-					v := as(user)
+					name, admin := strings.CutSuffix(user, " admin")
+					v := as(name)
+					v.Admin = admin
 					a := g.do(v, fmt.Sprintf(row.ask, id))
 					record.await(t, "OpenLibrary of 0", g.spy.pagesBegun())
 					calls[i] = record.take()
