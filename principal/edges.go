@@ -6,7 +6,8 @@ import (
 	"carrel/core/cursor"
 )
 
-// RoleConnection is a page of a list of principals that each have a role, in a group or on an item.
+// RoleConnection is a page of a list of principals that each have a role, in a group or on an item. The zero one is of
+// an empty list.
 type RoleConnection[N, R any] struct {
 	Edges    []*RoleEdge[N, R]
 	PageInfo cursor.PageInfo
@@ -29,7 +30,12 @@ type (
 
 // TotalCount returns the number of edges that the viewer may see, or nil if there are too many to
 // count.
-func (c *RoleConnection[N, R]) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
+func (c *RoleConnection[N, R]) TotalCount(ctx context.Context) (*int, error) {
+	if c.total == nil {
+		return new(int), nil
+	}
+	return c.total(ctx)
+}
 
 // Nodes returns the principals of the edges.
 func (c *RoleConnection[N, R]) Nodes() []N {

@@ -3,16 +3,29 @@ package resolvers
 import (
 	"context"
 
+	"carrel/core/fault"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/principal"
 )
 
+// orEmpty returns an empty list if the viewer does not see the user or the group whose list it is: managers are shown
+// all members of their items and groups, and what a query has found may vanish before its lists are read.
+func orEmpty[List any](list *List, err error) (*List, error) {
+	if err != nil && fault.CodeOf(err) == fault.NotFound {
+		return new(List), nil
+	}
+	return list, err
+}
+
 // page returns the page of owner's library for the field being resolved.
 func (r *Root) page(ctx context.Context, owner principal.ID) (*library.LibraryConnection, error) {
-	conn, err := r.Listing.Library(ctx, viewer(ctx), owner, graph.CurrentPage(ctx).Query)
+	conn, err := orEmpty(r.Listing.Library(ctx, viewer(ctx), owner, graph.CurrentPage(ctx).Query))
 	if err != nil {
 		return nil, err
+	}
+	if conn.Owner == "" {
+		conn.Bucket = principal.Public
 	}
 	hold(ctx, conn.Bytes())
 	loaders(ctx).Page(conn.Edges)

@@ -22,7 +22,7 @@ func (r users) Library(ctx context.Context, u *principal.User, _ *int, _ *string
 
 // Groups returns a page of the groups that the user is a member of.
 func (r users) Groups(ctx context.Context, u *principal.User, first *int, after *string) (*principal.GroupConnection, error) {
-	return r.Root.People.Groups(ctx, viewer(ctx), u.ID, cursor.PageArgs{First: first, After: after})
+	return orEmpty(r.Root.People.Groups(ctx, viewer(ctx), u.ID, cursor.PageArgs{First: first, After: after}))
 }
 
 // Library returns a page of the group's library. Its arguments are in the PageRequest of the field.
@@ -33,7 +33,7 @@ func (r groups) Library(ctx context.Context, g *principal.Group, _ *int, _ *stri
 
 // Members returns a page of the group's members.
 func (r groups) Members(ctx context.Context, g *principal.Group, first *int, after *string) (*principal.GroupMemberConnection, error) {
-	return r.Root.People.GroupMembers(ctx, viewer(ctx), g.ID, cursor.PageArgs{First: first, After: after})
+	return orEmpty(r.Root.People.GroupMembers(ctx, viewer(ctx), g.ID, cursor.PageArgs{First: first, After: after}))
 }
 
 // ViewerRole returns the viewer's role in the group, or nil if the viewer is not a member.

@@ -3,6 +3,7 @@ package resolvers_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"carrel/core/fault"
@@ -114,4 +115,31 @@ func (g *gateway) vanishingItem(name string) string {
 	g.must(as("u:acme:eve"), `mutation($id: ID!) { suggestRevision(input: {contentId: $id, title: "two", body: "better"}) { userErrors { message } }
 		saveDraft(input: {contentId: $id, title: "three", body: "mine"}) { userErrors { message } } }`, "id", id)
 	return id
+}
+
+// TestMembers_WhomTheViewerDoesNotSeeHaveEmptyLists: managers are shown all members of their groups and items. The
+// lists of those that they do not see otherwise are empty, also if they are not: an error would replace the answer.
+func TestMembers_WhomTheViewerDoesNotSeeHaveEmptyLists(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann", "ghost")
+	g.link(as("u:acme:ghost"), "shown")
+	g.must(as("u:acme:ghost"), `mutation { createGroup(input: {tenant: "acme", name: "hid", displayName: "h", visibility: PRIVATE}) {
+		userErrors { message } } }`)
+	g.must(as("u:acme:ann"), `mutation { createGroup(input: {tenant: "acme", name: "team", displayName: "t", visibility: PRIVATE}) {
+		userErrors { message } } }`)
+	root := as("u:acme:root")
+	root.Admin = true
+	g.must(root, `mutation { setGroupMembers(input: {groupId: "g:acme:team", members: [
+		{principalId: "u:acme:ghost", role: MEMBER}, {principalId: "g:acme:hid", role: MEMBER}]}) { userErrors { message } } }`)
+	a := g.must(as("u:acme:ann"), `{ group(id: "g:acme:team") { members { totalCount nodes { id
+		... on User { library(first: 2) { bucket count { value precision } nodes { id } pageInfo { hasNextPage endCursor } } groups { totalCount nodes { id } } }
+		... on Group { library { bucket nodes { id } } members { totalCount nodes { id } } } } } } }`)
+	const empty = `"library":{"bucket":"PUBLIC","count":{"value":0,"precision":"EXACT"},"nodes":[],"pageInfo":{"hasNextPage":false,"endCursor":null}}` +
+		`,"groups":{"totalCount":0,"nodes":[]}`
+	for _, want := range []string{`"totalCount":3`, `{"id":"u:acme:ghost",` + empty + `}`,
+		`{"id":"g:acme:hid","library":{"bucket":"PUBLIC","nodes":[]},"members":{"totalCount":0,"nodes":[]}}`} {
+		if !strings.Contains(a.raw, want) {
+			t.Errorf("%s does not contain %s", a.raw, want)
+		}
+	}
 }
