@@ -240,7 +240,7 @@ func TestConnections_WrongArgumentsAreRefused(t *testing.T) {
 // TestConnections_ManyHiddenPrincipalsEndThePage: very many principals that may not be seen end a
 // page, and the next one continues from there.
 func TestConnections_ManyHiddenPrincipalsEndThePage(t *testing.T) {
-	const budget = 1000
+	const budget = 250
 	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:zoe")
 	var members []library.Member

@@ -220,7 +220,7 @@ func TestSuggestions_ScanIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 1000 {
+	for range 250 {
 		out, err := h.pages.SuggestRevision(t.Context(), domaintest.Ann(), note.SuggestRevision{ContentID: string(id), Title: "ann's"})
 		if err != nil {
 			t.Fatal(err)

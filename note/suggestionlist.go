@@ -17,9 +17,9 @@ type (
 const (
 	// scanned limits how many suggestions are read for a page. If that is not enough, the page
 	// is short.
-	scanned = 1000
+	scanned = 250
 	// scannedAtOnce is how many of them are read at once.
-	scannedAtOnce = 200
+	scannedAtOnce = 125
 )
 
 // Suggestions lists the suggestions of an item, newest first: all of them for editors, only their

@@ -8,10 +8,12 @@ import (
 	"carrel/core/fault"
 )
 
-// listBudget is the maximum number of rows that a page of principals scans. Their headers cost
-// less than items do, so a list that hides some of them is still filled up to the requested
-// size.
-const listBudget = 1000
+// How many rows are scanned, whether the viewer may see them or not. A page that scans them all is short.
+const (
+	pageBudget      = 250   // for a page of members or groups, whose headers are read
+	directoryBudget = 1_000 // for a page of a directory, whose rows show which are hidden
+	totalBudget     = 1_000 // for a total
+)
 
 // GroupMembers lists the direct members of a group that v may see. Managers get all of them:
 // otherwise they could not remove a member that they do not see.

@@ -29,7 +29,7 @@ type (
 
 // FindPrincipals lists the users and groups of a tenant that v may see and that have a name with
 // the prefix, in the order of these names, then of ids; without a prefix all of them, by their
-// display names. Hidden principals leave no trace except that a page may end early (listBudget).
+// display names. Hidden principals leave no trace except that a page may end early (directoryBudget).
 // Only viewers of the tenant and global administrators may search its directory.
 func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Connection, error) {
 	if !v.SignedIn() {
@@ -86,7 +86,8 @@ func MessageOf(err error) string {
 func (s *Service) newDirectoryList(v *Viewer, tenant, prefix string) *List {
 	// A prefix may be longer than a binding allows.
 	sum := sha256.Sum256([]byte(prefix))
-	l := &List{s: s, v: v, bound: cursor.Binding(cursor.OfDirectory, cursor.Class(directoryClass(v, tenant)), tenant+"/"+string(sum[:]))}
+	l := &List{s: s, v: v, budget: directoryBudget,
+		bound: cursor.Binding(cursor.OfDirectory, cursor.Class(directoryClass(v, tenant)), tenant+"/"+string(sum[:]))}
 	l.read = func(ctx context.Context, after ListPosition, limit int) ([]Listed, bool, error) {
 		q := DirectorySlice{Tenant: tenant, Prefix: cutName(prefix), Limit: limit}
 		if after != "" {

@@ -19,6 +19,8 @@ type List struct {
 	read  readList
 	// total is the number of rows that the viewer may see, if a page was the whole list.
 	total *int
+	// budget is how many rows a page scans.
+	budget int
 	// All shows rows even if the viewer may not see their principals.
 	All bool
 	// fits reports whether a row is at the position at which its principal must be shown; nil:
@@ -50,7 +52,7 @@ type Listed struct {
 // NewList returns a list of principals, in order of id, whose cursors are bound to its kind and
 // owner.
 func (s *Service) NewList(v *Viewer, kind cursor.Kind, owner string, read readList) *List {
-	return &List{s: s, v: v, bound: cursor.Binding(kind, 0, owner), read: read}
+	return &List{s: s, v: v, bound: cursor.Binding(kind, 0, owner), read: read, budget: pageBudget}
 }
 
 // Cursor returns a function that seals the position of a row.
@@ -74,7 +76,7 @@ func (l *List) Page(ctx context.Context, p cursor.Page) ([]Listed, cursor.PageIn
 	if err := l.resolve(ctx); err != nil {
 		return nil, info, err
 	}
-	found, last, cut, err := l.scan(ctx, after, p.Size+1)
+	found, last, cut, err := l.scan(ctx, after, p.Size+1, l.budget)
 	if err != nil {
 		return nil, info, err
 	}
@@ -103,7 +105,7 @@ func (l *List) Page(ctx context.Context, p cursor.Page) ([]Listed, cursor.PageIn
 	return shown, info, err
 }
 
-// Total counts the rows that the viewer may see. It is nil for a list of more than listBudget
+// Total counts the rows that the viewer may see. It is nil for a list of more than totalBudget
 // rows, which is not read to its end.
 func (l *List) Total(ctx context.Context) (*int, error) {
 	if l.total != nil {
@@ -112,7 +114,7 @@ func (l *List) Total(ctx context.Context) (*int, error) {
 	if err := l.resolve(ctx); err != nil {
 		return nil, err
 	}
-	found, _, cut, err := l.scan(ctx, "", listBudget+1)
+	found, _, cut, err := l.scan(ctx, "", totalBudget+1, totalBudget)
 	if err != nil || cut {
 		return nil, err
 	}
@@ -130,10 +132,9 @@ func (l *List) resolve(ctx context.Context) error {
 	return err
 }
 
-// scan finds rows that the viewer may see, until it has as many as wanted, the list ends or the
-// budget is used up (cut; last then is the last row scanned).
-func (l *List) scan(ctx context.Context, after ListPosition, want int) (found []Listed, last ListPosition, cut bool, err error) {
-	remaining := listBudget
+// scan finds rows that the viewer may see, until it has as many as wanted, the list ends or that many
+// remaining rows were scanned (cut; last then is the last of them).
+func (l *List) scan(ctx context.Context, after ListPosition, want, remaining int) (found []Listed, last ListPosition, cut bool, err error) {
 	// If many rows are hidden, each read is larger than the one before, because a read costs more
 	// than the rows that it returns.
 	minimum := 0
@@ -206,7 +207,7 @@ func (l *List) headers(ctx context.Context, ids []ID) ([]*Header, error) {
 // anyUpTo reports whether there is anything to see up to a position, itself included. It reads
 // the list from its start, because the first visible row decides.
 func (l *List) anyUpTo(ctx context.Context, at ListPosition) (bool, error) {
-	found, last, cut, err := l.scan(ctx, "", 1)
+	found, last, cut, err := l.scan(ctx, "", 1, l.budget)
 	switch {
 	case err != nil:
 		return false, err
