@@ -13,8 +13,8 @@ import (
 // maxSize has the most lines of Go, by kind, and the most exported methods of one type, promoted ones
 // included. Raising a limit is a commit of its own, with the reason.
 var maxSize = map[string]int{
-	"product":  66_250,
-	"tests":    86_600,
+	"product":  66_300,
+	"tests":    86_700,
 	"programs": 27_000,
 	"methods":  30,
 }
