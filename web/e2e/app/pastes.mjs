@@ -171,6 +171,38 @@ export async function pasteConflict({ openAs, api }) {
   await dialog(page).getByRole('button', { name: 'Replace their version' }).click();
   await says(page, 'Saved.');
   await page.locator('.code-text', { hasText: 'mine, longer' }).waitFor();
+
+  // What the form shows is what the other version is replaced with, also the fields that only the others have changed.
+  const stored = async () => (await api('Ann', 'query ($id: ID!) { paste(id: $id) { title body isPrivate expiresAt } }', { id })).paste;
+  const { expiresAt } = await stored();
+  const replaced = async (mine, theirs, result) => {
+    await page.getByRole('button', { name: 'Edit…' }).click();
+    await dialog(page).getByRole('textbox', { name: 'Secret' }).fill(secret);
+    await dialog(page).getByRole('textbox', { name: 'Text' }).fill(mine);
+    const { updatePaste } = await api('Anonymous',
+      'mutation ($input: UpdatePasteInput!) { updatePaste(input: $input) { userErrors { message } } }', { input: { id, secret, ...theirs } });
+    expect(updatePaste.userErrors, [], 'faults of the change of the others');
+    await dialog(page).getByRole('button', { name: 'Save' }).click();
+    await conflict.waitFor();
+    // An error in between does not change what is sent.
+    await dialog(page).getByRole('textbox', { name: 'Secret' }).fill('');
+    await dialog(page).getByRole('button', { name: 'Replace their version' }).click();
+    await dialog(page).getByText('Enter the secret of the paste.').waitFor();
+    await dialog(page).getByRole('textbox', { name: 'Secret' }).fill(secret);
+    await dialog(page).getByRole('button', { name: /^(Save|Replace their version)$/ }).click();
+    await says(page, 'Saved.');
+    expect(await stored(), result, `the paste after ${mine}`);
+  };
+  await replaced('confidential', { title: 'theirs', isPrivate: false, clearExpiry: true },
+    { title: 'notes', body: 'confidential', isPrivate: true, expiresAt });
+  const { updatePaste } = await api('Anonymous',
+    'mutation ($input: UpdatePasteInput!) { updatePaste(input: $input) { paste { id } userErrors { message } } }',
+    { input: { id, secret, isPrivate: false, clearExpiry: true } });
+  expect(updatePaste.userErrors, [], 'faults of publishing the paste');
+  await page.reload();
+  await page.getByText('Public · Created').waitFor();
+  await replaced('for all', { title: 'hidden', isPrivate: true, expiresAt: new Date(Date.now() + 3_600_000).toISOString() },
+    { title: 'notes', body: 'for all', isPrivate: false, expiresAt: null });
   await page.context().close();
 }
 

@@ -36,7 +36,8 @@ export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
   const [lifetime, setLifetime] = useState(kept);
   const [wrong, setWrong] = useState<Faults<PasteField> | null>(null);
   const [overtaken, setOvertaken] = useState(false);
-  const change = changeOf(before, text, lifetime);
+  // Over a version that the form does not show, all that it shows is sent.
+  const change = version === before.version ? changeOf(before, text, lifetime) : allOf(before, text, lifetime);
 
   const save = async () => {
     const body = bodyFaults(text.body);
@@ -99,6 +100,13 @@ function changeOf(before: WholePasteFragment, text: { title: string; body: strin
     ...(lifetime === 'never' && { clearExpiry: true }),
     ...(expiresAt && { expiresAt }),
   };
+}
+
+// allOf returns the whole form as a part of an input.
+function allOf({ expiresAt }: WholePasteFragment, text: { title: string; body: string; isPrivate: boolean },
+  lifetime: string): Partial<UpdatePasteInput> {
+  const chosen = lifetime === kept ? expiresAt : expiryAfter(lifetime, Date.now());
+  return { ...text, title: text.title || null, ...(chosen ? { expiresAt: chosen } : { clearExpiry: true }) };
 }
 
 // faultsOf returns the errors of a submission, in the words of this form. It treats a version
