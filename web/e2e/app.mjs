@@ -23,7 +23,8 @@ import { avatars, compactView, dayHeadings, expiry, firstItemAbove, fullWidth, g
 import { lostCreation, lostShare } from './app/lost.mjs';
 import { newcomer } from './app/newcomer.mjs';
 import { drafts, history, hugeNote, noteTexts, renamedNote, suggestions, textConflict } from './app/notes.mjs';
-import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pastesOnPhone, visitorPaste } from './app/pastes.mjs';
+import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pastesOnPhone, secretBeforeSignIn,
+  visitorPaste } from './app/pastes.mjs';
 import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';
 import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown } from './app/reading.mjs';
 import { freshGroup, freshPaste, freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
@@ -49,6 +50,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
   deletedItemLeavesLists, lostConnection, silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts,
   renamedNote, hugeNote, drafts, draftInTwoWindows, expiredInEditor, expiredInLanguage, expiredInDialogs, savedBeforeLoss, textConflict,
   history, overtakenVersion, suggestions, decidedSuggestions, branches, branchFaults, languages, copyLink, openByUrl, visitorPaste,
+  secretBeforeSignIn,
   pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
   searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving,
   findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, overtakenBranch, focusAfterDraft,

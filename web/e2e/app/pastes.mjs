@@ -206,6 +206,33 @@ export async function pasteConflict({ openAs, api }) {
   await page.context().close();
 }
 
+// secretBeforeSignIn: signing in with a token asks before the secret of a new paste is lost, unless the token is refused or the same
+// user signs in again.
+export async function secretBeforeSignIn({ openAs, viewers }) {
+  const tokenOf = (name) => viewers.find((viewer) => viewer.name === name).token;
+  const page = await openPastes(openAs, null);
+  const signIn = async (token) => {
+    await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
+    await dialog(page).getByRole('textbox', { name: 'Access token' }).fill(token);
+    await dialog(page).getByRole('button', { name: 'Sign in', exact: true }).click();
+  };
+  await createPaste(page, { title: 'kept.txt', text: 'With a secret.' });
+  await signIn(tokenOf('Ann'));
+  const asked = page.getByRole('dialog', { name: 'Leave without its secret?' });
+  await asked.getByRole('button', { name: 'Stay' }).click();
+  await asked.waitFor({ state: 'detached' });
+  await dialog(page).getByRole('textbox', { name: 'Access token' }).fill('no token');
+  await dialog(page).getByRole('button', { name: 'Sign in', exact: true }).click();
+  await dialog(page).getByText('This is not a user token.').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'detached' });
+  await created(page).waitFor();
+  await signIn(tokenOf('Ann'));
+  await asked.getByRole('button', { name: 'Leave' }).click();
+  await page.getByRole('link', { name: 'My library' }).waitFor();
+  await page.context().close();
+}
+
 // pasteMarkup reads a paste whose text is an HTML page.
 export async function pasteMarkup({ openAs, api }) {
   const body = '<script>document.title = "owned"</script>\n<img src=x onerror="document.title=\'owned\'">\n';

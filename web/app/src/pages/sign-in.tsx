@@ -163,8 +163,10 @@ function TokenForm({
   const [token, setToken] = useState('');
   const [state, setState] = useState<{ busy: boolean; faults: Faults<'token'> }>({ busy: false, faults: {} });
   const signIn = () => {
-    if (!claims || claimsOf(token)?.id === claims.id) send();
-    else leave(send);
+    const id = claimsOf(token)?.id;
+    // A token that names no user is only refused.
+    if (!id || id === claims?.id) void send();
+    else leave(() => void send());
   };
   const send = async () => {
     setState({ busy: true, faults: {} });
