@@ -30,6 +30,7 @@ import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown }
 import { freshGroup, freshPaste, freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
 import { namedForWhom, reducedRole } from './app/roles.mjs';
 import { silentGateway } from './app/silent.mjs';
+import { overtakenSuggestion, suggestionForAnotherBranch } from './app/suggesting.mjs';
 import { decidedSuggestions, overtakenVersion, historyReadAgain, overtakenBranch } from './app/decisions.mjs';
 import { draftInTwoWindows, savedBeforeLoss, expiredInEditor, failedDiscard, focusAfterDraft } from './app/drafts.mjs';
 import { expiredInDialogs, expiredInLanguage } from './app/expired.mjs';
@@ -50,7 +51,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
   deletedItemLeavesLists, lostConnection, silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts,
   renamedNote, hugeNote, drafts, draftInTwoWindows, expiredInEditor, expiredInLanguage, expiredInDialogs, savedBeforeLoss, textConflict,
   history, overtakenVersion, suggestions, decidedSuggestions, branches, branchFaults, languages, copyLink, openByUrl, visitorPaste,
-  secretBeforeSignIn,
+  secretBeforeSignIn, overtakenSuggestion, suggestionForAnotherBranch,
   pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
   searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving,
   findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, overtakenBranch, focusAfterDraft,

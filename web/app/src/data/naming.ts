@@ -16,3 +16,7 @@ export function namingText(shown: { branch: number; locales: readonly (string | 
 // isText reports whether both are the same text.
 export const isText = (a: NamedText | null, b: NamedText | null) =>
   a !== null && b !== null && a.branch === b.branch && a.locale === b.locale;
+
+// localesOf returns the locales of the texts of a branch; null is the text without a locale.
+export const localesOf = ({ branch, unlocalized }: { branch: { locales: readonly string[] } | null; unlocalized: object | null }) =>
+  [...(unlocalized ? [null] : []), ...(branch?.locales ?? [])];

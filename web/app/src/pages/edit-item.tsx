@@ -83,7 +83,7 @@ export function EditItem({ item, gone, onClose, onDone, onCreated }: EditItemPro
   );
 }
 
-const goneText = 'This item was deleted, or you no longer have access to it.';
+export const goneText = 'This item was deleted, or you no longer have access to it.';
 const forbiddenText = 'You may no longer edit this item.';
 
 // useCloseWhen closes a dialog when ended becomes true, and shows text.

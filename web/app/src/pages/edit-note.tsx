@@ -17,6 +17,7 @@ import { useSay } from '../ui/notices.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { dateOf, noText, textHeading } from '../ui/words.ts';
 import { CopyText, useCloseWhen } from './edit-item.tsx';
+import { ThreeTexts } from './three-texts.tsx';
 import { useDraft, type TextId } from './use-draft.ts';
 
 type Session = DraftSession<RevisionTextFragment>;
@@ -250,8 +251,6 @@ function Elsewhere({ state: { elsewhere, text }, session }: { state: State; sess
   );
 }
 
-type Pair = 'mine' | 'theirs' | 'own';
-
 interface StaleProps {
   state: State;
   session: Session;
@@ -270,7 +269,6 @@ const toText = (button: Element) => button.closest('form')?.querySelector('texta
 // merges them.
 function Stale({ state, session, merged, onMerged }: StaleProps) {
   const { stale, current, base, text } = state;
-  const [pair, setPair] = useState<Pair>('mine');
   const missing = merged ? missingOf(state) : [];
   const answer = useRef<HTMLDivElement>(null);
   const isMissing = missing.length > 0;
@@ -287,28 +285,13 @@ function Stale({ state, session, merged, onMerged }: StaleProps) {
     if (isMissing || missingOf(state).length === 0) rebase(button);
     else onMerged(true);
   };
-  const theirs = { label: 'Current text', title: current.title, body: current.body };
-  const mine = { label: 'Your draft', ...text };
-  const from = { label: 'Text you started from', title: base?.title ?? '', body: base?.body ?? '' };
-  const pairs = { mine: [theirs, mine], theirs: [from, theirs], own: [from, mine] } as const;
-  const [before, after] = pairs[pair];
   return (
     <div className="overtaken" role="group" aria-label="The text has changed" tabIndex={-1}>
       <p role="alert">
         <b>{current.author ? `${current.author.displayName} has published another text`
           : 'Another text was published'}</b> since you started ({dateOf(current.createdAt)}). Merge both in the editor below, then publish.
       </p>
-      {base && (
-        <label className="note-language">
-          <span>Compare</span>
-          <select value={pair} onChange={(event) => setPair(event.target.value as Pair)}>
-            <option value="mine">The current text and your draft</option>
-            <option value="theirs">Their changes</option>
-            <option value="own">Your changes</option>
-          </select>
-        </label>
-      )}
-      <Diff before={before} after={after} />
+      <ThreeTexts base={base} current={current} text={text} what="draft" />
       <div role="alert" ref={answer}>
         {isMissing && (
           <div className="missing-parts" tabIndex={-1}>

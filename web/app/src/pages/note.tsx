@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { MyDraftsDocument, NoteTextDocument, type ItemFragment, type NoteTextQuery,
   type RevisionTextFragment } from '../generated/operations.ts';
-import { isText, namingText, type NamedText } from '../data/naming.ts';
+import { isText, localesOf, namingText, type NamedText } from '../data/naming.ts';
 import { Markdown } from '../ui/markdown.tsx';
 import { To } from '../ui/navigation.tsx';
 import { useOpening, type FocusTarget } from '../ui/dialog.tsx';
@@ -194,8 +194,7 @@ function NoteDialog({ item, gone, opened: { textId, locales }, current, branched
     case 'history':
       return <NoteHistory textId={textId} version={item.version} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
     case 'suggest':
-      return <Suggest textId={textId} itemTitle={item.title} namesItem={namesItem} onClose={close}
-        onSuggested={() => done('Suggestion sent.')} />;
+      return <Suggest textId={textId} gone={gone} onClose={close} onSuggested={() => done('Suggestion sent.')} />;
     case 'suggestions':
       return <Suggestions contentId={item.id} itemTitle={item.title} naming={naming} mayEdit={item.viewerCanEdit} onClose={close}
         onChanged={changed} />;
@@ -272,12 +271,6 @@ function useNoteText(item: ItemFragment, { branch, locale }: Shown) {
     refetch().catch(() => {});
   }, [item.version, refetch]);
   return { content: (data ?? previousData)?.content, error, reread: () => refetch() };
-}
-
-// localesOf returns the locales of the texts that can be chosen; null is the text
-// without a locale.
-function localesOf({ branch, unlocalized }: NoteContent): (string | null)[] {
-  return [...(unlocalized ? [null] : []), ...(branch?.locales ?? [])];
 }
 
 interface LanguageSwitchProps {
