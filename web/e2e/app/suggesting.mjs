@@ -115,3 +115,56 @@ export async function suggestionForAnotherBranch({ api, openAs }) {
   await dialog(cleo).waitFor({ state: 'detached' });
   await cleo.context().close();
 }
+
+// suggestionsOfBranches: a suggestion for a branch that visitors do not see says so to editors, and compares it with the text of that
+// branch. Its author, who may not see that text, sees no comparison.
+export async function suggestionsOfBranches({ api, openAs }) {
+  const id = await makeNote(api, 'Relish', { body: 'onion' });
+  const path = `/app/item/${id}`;
+  const query = 'mutation ($in: SuggestRevisionInput!) { suggestRevision(input: $in) { userErrors { message } } }';
+  for (const body of ['onion\ndill', 'onion\nsugar']) {
+    const { suggestRevision } = await api('Cleo', query, { in: { contentId: id, title: 'Relish', body } });
+    expect(suggestRevision.userErrors, [], `faults of suggesting ${body}`);
+  }
+  await asAnn(api, 'createBranch', { contentId: id, copyFrom: 1 });
+  await saveText(api, 'Ann', id, { branch: 2, title: 'Relish', body: 'tomato' });
+  const bodies = async () => {
+    const { one, two } = (await api('Ann', `query ($id: ID!) { content(id: $id) {
+      one: revision(branch: 1) { body } two: revision(branch: 2) { body } } }`, { id })).content;
+    return [one.body, two.body];
+  };
+  const [ann, cleo] = await Promise.all(['Ann', 'Cleo'].map((name) => openAs(name, { path })));
+  const list = (page) => noteOf(page).getByRole('button', { name: /^Suggestions/ }).click();
+  const card = (page, body) => dialog(page).getByRole('listitem').filter({ has: page.locator('ins').getByText(body) });
+  await list(ann);
+  await card(ann, 'dill').getByRole('columnheader', { name: 'Current text' }).waitFor();
+  expect(await dialog(ann).getByText('Branch 1').count(), 0, 'branches that are named while visitors see them');
+
+  // The branch is another one by the time the editor accepts: nothing is done before that is shown.
+  await show(api, id, 2);
+  await card(ann, 'dill').getByRole('button', { name: 'Accept', exact: true }).click();
+  await says(ann, 'Not accepted: visitors see branch 2 now.');
+  await card(ann, 'dill').getByText('Branch 1. Visitors see branch 2.').waitFor();
+  await card(ann, 'dill').getByRole('columnheader', { name: 'Text of branch 1' }).waitFor();
+  expect(await bodies(), ['onion', 'tomato'], 'the texts before the editor has seen which one it is');
+  await card(ann, 'dill').getByRole('button', { name: 'Accept', exact: true }).click();
+  await says(ann, 'Accepted in branch 1. Visitors do not see it.');
+  expect(await bodies(), ['onion\ndill', 'tomato'], 'the texts after accepting');
+
+  await cleo.reload();
+  await noteOf(cleo).getByText('tomato').waitFor();
+  await list(cleo);
+  await dialog(cleo).getByText('This was suggested for a text that is no longer shown.').nth(1).waitFor();
+  expect([await dialog(cleo).getByText('The text has changed').count(), await dialog(cleo).getByRole('table').count(),
+    await dialog(cleo).getByText('branch').count()], [0, 0, 0], 'what is said of a text that its author may not see');
+  await dialog(cleo).getByRole('button', { name: 'Withdraw' }).waitFor();
+  // The other one is for the text that visitors see again.
+  await show(api, id, 1);
+  await ann.reload();
+  await list(ann);
+  await card(ann, 'sugar').getByText('The text has changed since this was suggested.').waitFor();
+  expect(await dialog(ann).getByText('Branch 1').count(), 0, 'branches that are named when visitors see them again');
+  await card(ann, 'sugar').getByRole('button', { name: 'Accept anyway' }).click();
+  await says(ann, 'Accepted and published.');
+  await Promise.all([ann, cleo].map((page) => page.context().close()));
+}

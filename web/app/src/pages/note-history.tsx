@@ -85,7 +85,7 @@ function useMakeCurrent({ textId, nodes, list, reread, onChanged }: MakeCurrentP
   const set = async (number: number, isSeen: (current: number) => boolean) => {
     const { contentId, branch, locale } = textId;
     const outcome = await submission.run(async (post) => {
-      const former = await readRevision(client, textId, null);
+      const { revision: former } = await readRevision(client, textId, null);
       const refused = former !== null && !isSeen(former.number);
       const userErrors = refused ? [] : (await post({ contentId, branch, locale, number })).userErrors;
       if (userErrors.length === 0) await reread();
@@ -233,9 +233,9 @@ function Comparison({ textId, numbers, pair, onChoose }: ComparisonProps) {
   );
 }
 
-// useRevision reads a revision by its number, and the current one for null.
+// useRevision reads a revision by its number, and the current one for null. seen is the branch that visitors see.
 export function useRevision({ contentId, branch, locale }: TextId, number: number | null) {
   const { data, loading, error, refetch } = useQuery(RevisionDocument,
     { variables: { id: contentId, branch, locale, number }, fetchPolicy: 'no-cache' });
-  return { revision: data?.content?.revision ?? null, loading, error, refetch };
+  return { revision: data?.content?.revision ?? null, seen: data?.content?.current?.number, loading, error, refetch };
 }

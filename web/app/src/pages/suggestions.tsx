@@ -20,6 +20,7 @@ import { usePages } from './use-pages.ts';
 const stateName: Record<SuggestionState, string> = { OPEN: 'Open', ACCEPTED: 'Accepted', REJECTED: 'Rejected', WITHDRAWN: 'Withdrawn' };
 const states = Object.keys(stateName) as SuggestionState[];
 const overtook = 'Not accepted: the text has changed meanwhile.';
+const isSeenNow = (branch: number) => `Not accepted: visitors see branch ${branch} now.`;
 
 interface SuggestionsProps {
   contentId: string;
@@ -94,59 +95,47 @@ interface SuggestionCardProps {
 }
 
 function SuggestionCard({ contentId, suggestion, mayEdit, itemTitle, onDecided }: SuggestionCardProps) {
-  const { id, branch, locale, author, title, note, state, createdAt, decidedBy } = suggestion;
-  const client = useApolloClient();
-  const say = useSay();
+  const { branch, locale, author, title, note, state, createdAt, decidedBy } = suggestion;
   const me = useMe();
-  const submission = useSubmit(DecideSuggestionDocument, [], { keyed: false });
   const current = useRevision({ contentId, branch, locale }, null);
   const open = state === 'OPEN';
-  const overtaken = open && !current.loading && !current.error && (current.revision?.number ?? null) !== suggestion.baseRevision;
-  const decide = async (decision: DecideSuggestionInput['decision'], done: string) => {
-    const outcome = await submission.run(async (post) => {
-      // Another revision was published meanwhile: it is shown before the editor decides again.
-      const again = () => current.refetch().then(() => ({ decided: false, text: overtook, userErrors: [] }));
-      const force = decision === 'ACCEPT' && overtaken;
-      if (force && (await readRevision(client, { contentId, branch, locale }, null))?.number !== current.revision?.number) return again();
-      const answer = await post({ id, decision, force });
-      const code = answer.userErrors[0]?.code;
-      if (code === 'REVISION_CONFLICT') return again();
-      if (code === 'CONFLICT') return { decided: true, text: await decisionOf(client, id, me?.id), userErrors: [] };
-      return { decided: true, text: done, userErrors: answer.userErrors };
-    });
-    if (!outcome) return;
-    say(outcome.text);
-    if (outcome.decided) onDecided();
-  };
+  // Whether visitors do not see the branch. Then neither does an author who is no editor.
+  const hidden = current.seen !== undefined && current.seen !== branch;
+  const unseen = hidden && !mayEdit;
+  const overtaken = open && !unseen && !current.loading && !current.error
+    && (current.revision?.number ?? null) !== suggestion.baseRevision;
+  const { submission, decide } = useDecision({ contentId, suggestion, current, hidden, overtaken, onDecided });
   const button = (name: string, act: () => void, look = '') => (
     <button type="button" className={`button ${look}`} aria-disabled={submission.busy} onClick={() => !submission.busy && act()}>
       {name}
     </button>
   );
+  const accepted = hidden ? `Accepted in branch ${branch}. Visitors do not see it.` : 'Accepted and published.';
   const by = author?.displayName ?? 'Unknown author';
   return (
     <li aria-label={`Suggestion by ${by}: ${title}`}>
       <p>
         <b>{by}</b> · <time dateTime={createdAt}>{dateOf(createdAt)}</time>
         {locale !== null && ` · ${languageName(locale)}`}
-        {branch > 1 && ` · Branch ${branch}`}
         <span className="badge">{stateName[state]}</span>
         {!open && decidedBy && decidedBy.id !== author?.id && <small> by {decidedBy.displayName}</small>}
       </p>
       {note && <blockquote>{note}</blockquote>}
+      {hidden && <p>{unseen ? 'This was suggested for a text that is no longer shown.'
+        : `Branch ${branch}. Visitors see branch ${current.seen}.`}</p>}
       {overtaken && <p className="overtaken">The text has changed since this was suggested. Accepting it replaces
         those changes: check the differences first.</p>}
       {current.error ? (
         <Failed error={current.error} onRetry={() => current.refetch()} heading="Could not load the current text" />
       ) : current.loading ? (
         <Loading what="Loading the current text..." />
-      ) : (
-        <Diff before={{ label: 'Current text', title: itemTitle ?? current.revision?.title ?? '', body: current.revision?.body ?? '' }}
-          after={{ label: 'Suggested text', title, body: suggestion.body }} />
+      ) : !unseen && (
+        <Diff before={{ label: hidden ? `Text of branch ${branch}` : 'Current text', title: itemTitle ?? current.revision?.title ?? '',
+          body: current.revision?.body ?? '' }} after={{ label: 'Suggested text', title, body: suggestion.body }} />
       )}
       {open && (
         <div className="actions">
-          {mayEdit && button(overtaken ? 'Accept anyway' : 'Accept', () => void decide('ACCEPT', 'Accepted and published.'), 'button-main')}
+          {mayEdit && button(overtaken ? 'Accept anyway' : 'Accept', () => void decide('ACCEPT', accepted), 'button-main')}
           {mayEdit && button('Reject', () => void decide('REJECT', 'Rejected.'))}
           {me && author?.id === me.id && button('Withdraw', () => void decide('WITHDRAW', 'Withdrawn.'))}
         </div>
@@ -154,6 +143,46 @@ function SuggestionCard({ contentId, suggestion, mayEdit, itemTitle, onDecided }
       <ActionFaults submission={submission} />
     </li>
   );
+}
+
+interface DecisionProps {
+  contentId: string;
+  suggestion: SuggestionTextFragment;
+  current: ReturnType<typeof useRevision>;
+  // What the card shows: whether visitors do not see the branch, and whether its text has changed.
+  hidden: boolean;
+  overtaken: boolean;
+  onDecided: () => void;
+}
+
+// useDecision decides on a suggestion. If another revision was published, or another branch is shown now, that is shown before the
+// editor decides again.
+function useDecision({ contentId, suggestion, current, hidden, overtaken, onDecided }: DecisionProps) {
+  const { id, branch, locale } = suggestion;
+  const client = useApolloClient();
+  const say = useSay();
+  const me = useMe();
+  const submission = useSubmit(DecideSuggestionDocument, [], { keyed: false });
+  const decide = async (decision: DecideSuggestionInput['decision'], done: string) => {
+    const outcome = await submission.run(async (post) => {
+      const again = (text: string) => current.refetch().then(() => ({ decided: false, text, userErrors: [] }));
+      const force = decision === 'ACCEPT' && overtaken;
+      if (decision === 'ACCEPT') {
+        const now = await readRevision(client, { contentId, branch, locale }, null);
+        if (now.seen !== undefined && (now.seen !== branch) !== hidden) return again(isSeenNow(now.seen));
+        if (force && now.revision?.number !== current.revision?.number) return again(overtook);
+      }
+      const answer = await post({ id, decision, force });
+      const code = answer.userErrors[0]?.code;
+      if (code === 'REVISION_CONFLICT') return again(overtook);
+      if (code === 'CONFLICT') return { decided: true, text: await decisionOf(client, id, me?.id), userErrors: [] };
+      return { decided: true, text: done, userErrors: answer.userErrors };
+    });
+    if (!outcome) return;
+    say(outcome.text);
+    if (outcome.decided) onDecided();
+  };
+  return { submission, decide };
 }
 
 // decisionOf says who has decided on a suggestion that is not open, and how.

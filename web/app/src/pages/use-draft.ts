@@ -24,12 +24,12 @@ export function draftKey({ contentId, branch, locale }: TextId, userId: string):
   return `${contentId}#user/${user}/${locale === null ? '' : `${locale}/`}${branch}`;
 }
 
-// readRevision reads a revision by its number, null for the current one, without the cache.
+// readRevision reads a revision by its number, null for the current one, without the cache. seen is the branch that visitors see.
 export async function readRevision(client: ApolloClient, { contentId, branch, locale }: TextId,
-  number: number | null): Promise<RevisionTextFragment | null> {
+  number: number | null): Promise<{ revision: RevisionTextFragment | null; seen: number | undefined }> {
   const { data } = await client.query({ query: RevisionDocument, variables: { id: contentId, branch, locale, number },
     fetchPolicy: 'no-cache' });
-  return data?.content?.revision ?? null;
+  return { revision: data?.content?.revision ?? null, seen: data?.content?.current?.number };
 }
 
 // isKnownLocale asks the gateway whether there is such a language and country: it refuses to
@@ -58,7 +58,7 @@ function gatewayOf(client: ApolloClient, textId: TextId, userId: string): DraftG
       return { draft: data?.byKey?.__typename === 'Draft' ? data.byKey : null, current: data?.content?.revision ?? null,
         mayEdit: data?.content?.viewerCanEdit ?? false };
     },
-    revision: (number) => readRevision(client, textId, number),
+    revision: async (number) => (await readRevision(client, textId, number)).revision,
     save: (input) => mutate(client, SaveDraftDocument, { ...textId, ...input }),
     publish: () => mutate(client, PublishDraftDocument, textId),
     discard: () => mutate(client, DiscardDraftDocument, textId),
