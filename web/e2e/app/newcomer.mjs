@@ -12,6 +12,8 @@ export async function newcomer({ openAs, base }) {
   await welcome.waitFor();
   const onMain = () => page.waitForFunction(() => document.activeElement.id === 'main');
   await onMain();
+  await page.waitForFunction(() => document.title === 'Welcome · Carrel');
+  await page.getByText('Only you and administrators can see it.').waitFor();
   await page.getByText('You are signed in to demo, and have no profile yet.').waitFor();
   await page.getByText('Until then you can only read, and create pastes.').waitFor();
   await page.goto(`${base}/app/pastes`);
@@ -34,6 +36,7 @@ export async function newcomer({ openAs, base }) {
   await page.getByRole('textbox', { name: 'Email' }).fill('nora@demo.example');
   await page.getByRole('button', { name: 'Create my profile' }).click();
   await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+  await page.waitForFunction(() => document.title === 'My library · Carrel');
   await onMain();
   await page.getByText('Nothing here yet').waitFor();
   await page.getByRole('button', { name: 'Create the first item' }).click();

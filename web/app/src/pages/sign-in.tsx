@@ -6,6 +6,7 @@ import { inWords, type Faults } from '../data/faults.ts';
 import { claimsOf, type Claims } from '../data/tokens.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Form, Submit, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
+import { useTitle } from '../ui/navigation.tsx';
 import { useMe, useSession, type DemoViewer } from '../ui/session.tsx';
 import { unsavedGuard } from '../ui/unsaved.ts';
 import { Monogram } from '../ui/states.tsx';
@@ -194,6 +195,7 @@ function TokenForm({
 // CreateProfile creates the user of a token that has none yet.
 export function CreateProfile({ claims }: { claims: Claims }) {
   const client = useApolloClient();
+  useTitle('Welcome');
   const submission = useSubmit(CreateUserDocument, ['displayName', 'email', 'visibility', 'name']);
   const [displayName, setDisplayName] = useState('');
   const [email, setEmail] = useState('');
@@ -219,6 +221,7 @@ export function CreateProfile({ claims }: { claims: Claims }) {
         />
         <TextField
           label="Email"
+          hint="Only you and administrators can see it."
           type="email"
           value={email}
           onChange={(event) => setEmail(event.target.value)}
