@@ -124,7 +124,7 @@ async function branches() {
   await second.getByRole('button', { name: 'Show texts' }).click();
   await noteOf(page).getByText('This is branch 2.').waitFor();
   await openDialog(page, 'Branches…');
-  await second.getByText('Shown now').waitFor();
+  await second.getByText('You are reading this one').waitFor();
   await page.locator('.notices > p').waitFor({ state: 'detached' });
   await take(page, 'branches');
   await page.context().close();

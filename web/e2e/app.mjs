@@ -32,7 +32,7 @@ import { namedForWhom, reducedRole } from './app/roles.mjs';
 import { silentGateway } from './app/silent.mjs';
 import { overtakenSuggestion, suggestionForAnotherBranch, suggestionsOfBranches } from './app/suggesting.mjs';
 import { decidedSuggestions, overtakenVersion, historyReadAgain, overtakenBranch } from './app/decisions.mjs';
-import { draftInTwoWindows, savedBeforeLoss, expiredInEditor, failedDiscard, focusAfterDraft } from './app/drafts.mjs';
+import { draftAmongMany, draftInTwoWindows, savedBeforeLoss, expiredInEditor, failedDiscard, focusAfterDraft } from './app/drafts.mjs';
 import { expiredInDialogs, expiredInLanguage } from './app/expired.mjs';
 import { focusAfterBack, focusAfterSecret } from './app/focus.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
@@ -51,7 +51,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
   deletedItemLeavesLists, lostConnection, silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts,
   renamedNote, hugeNote, drafts, draftInTwoWindows, expiredInEditor, expiredInLanguage, expiredInDialogs, savedBeforeLoss, textConflict,
   history, overtakenVersion, suggestions, decidedSuggestions, branches, branchFaults, languages, copyLink, openByUrl, visitorPaste,
-  secretBeforeSignIn, overtakenSuggestion, suggestionForAnotherBranch, suggestionsOfBranches,
+  secretBeforeSignIn, overtakenSuggestion, suggestionForAnotherBranch, suggestionsOfBranches, draftAmongMany,
   pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
   searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving,
   findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, overtakenBranch, focusAfterDraft,

@@ -111,7 +111,7 @@ async function show({ ann, cleo, ben }) {
   await line(cleo, 2).waitFor();
   expect(await ben.getByText('beans').count(), 0, 'what a visitor has seen of branch 2');
   await openDialog(ann, 'Branches…');
-  await line(ann, 2).getByText('Shown now').waitFor();
+  await line(ann, 2).getByText('You are reading this one').waitFor();
   await line(ann, 2).getByRole('button', { name: 'Set as current' }).click();
   await says(ann, 'Visitors see branch 2 now.');
   await line(ann, 2).getByText('Current', { exact: true }).waitFor();
@@ -153,6 +153,14 @@ async function show({ ann, cleo, ben }) {
   await noteOf(ben).getByText('lentils').waitFor();
   await noteOf(cleo).getByText('lentils').waitFor();
   expect(await noteOf(cleo).getByText('This is branch').count(), 0, 'the branch that became current is not marked');
+  // The list says which branch the page shows, also after it has changed.
+  await openDialog(cleo, 'Branches…');
+  await line(cleo, 1).getByText('You are reading this one').waitFor();
+  await line(cleo, 2).getByRole('button', { name: 'Set as current' }).click();
+  await line(cleo, 2).getByText('You are reading this one').waitFor();
+  expect(await dialog(cleo).getByText('You are reading this one').count(), 1, 'branches that the page shows');
+  await cleo.keyboard.press('Escape');
+  await noteOf(cleo).getByText('chard').waitFor();
 }
 
 const setMembers = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }';

@@ -1,5 +1,5 @@
 // Drafts in two windows, after a token has expired, and after their author has lost the right to edit.
-import { confirm, dialog, discard, expect, says } from './fixture.mjs';
+import { confirm, dialog, discard, expect, says, signIn } from './fixture.mjs';
 import { broken, button, draftsOf, field, makeNote, noteOf, openEditor, savedAsDraft, textOf } from './notes.mjs';
 
 const members = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }';
@@ -241,5 +241,35 @@ export async function focusAfterDraft({ api, openAs }) {
   await says(ann, 'Published.');
   await noteOf(ann).getByText('third').waitFor();
   await noteOf(ann).getByRole('button', { name: 'Edit text…' }).and(ann.locator(':focus')).waitFor();
+  await ann.context().close();
+}
+
+// draftAmongMany: an item says that there is a draft of it, however many the viewer has, and no longer once it is discarded.
+export async function draftAmongMany({ api, openAs }) {
+  const save = 'mutation ($in: SaveDraftInput!) { saveDraft(input: $in) { userErrors { message } } }';
+  const made = [];
+  for (const title of ['Stock', 'Sauce', 'Syrup']) {
+    made.push(await makeNote(api, title, { body: 'salt' }));
+    const { saveDraft } = await api('Ann', save, { in: { contentId: made.at(-1), branch: 1, title, body: 'sugar', expectedVersion: 0 } });
+    expect(saveDraft.userErrors, [], `faults of saving the draft of ${title}`);
+  }
+  const ann = await openAs(null);
+  // One draft a page, as if there were many more.
+  let pages = 0;
+  await ann.route('**/graphql', (route) => {
+    const body = route.request().postDataJSON();
+    if (body.operationName !== 'MyDrafts') return route.fallback();
+    pages += 1;
+    return route.continue({ postData: JSON.stringify({ ...body, query: body.query.replace('first: 50', 'first: 1') }) });
+  });
+  await signIn(ann, 'Ann');
+  await ann.goto(new URL(`/app/item/${made[0]}`, ann.url()).href);
+  const bar = noteOf(ann).getByText('You have a draft that is not published.');
+  await bar.waitFor();
+  expect([await bar.count(), pages >= 3], [1, true], 'the drafts of the item, and whether there were several pages');
+  await noteOf(ann).getByRole('button', { name: 'Continue the draft' }).click();
+  await button(ann, 'Discard draft').click();
+  await confirm(ann, 'Discard your draft?', 'Discard');
+  await bar.waitFor({ state: 'detached' });
   await ann.context().close();
 }

@@ -110,7 +110,7 @@ function BranchLine({ contentId, branch, isShown, onShow, onChanged }: BranchLin
           {isWorking && <span className="badge">Working</span>}
         </span>
         <small>
-          {isShown && 'Shown now · '}
+          {isShown && 'You are reading this one · '}
           {aboutBranch(branch)}
         </small>
       </span>

@@ -1,8 +1,8 @@
 // The text of a note, in the preferred language of the viewer or in the one that
 // was chosen.
 import { useEffect, useId, useRef, useState } from 'react';
-import { useQuery } from '@apollo/client/react';
-import { MyDraftsDocument, NoteTextDocument, type ItemFragment, type NoteTextQuery,
+import { useApolloClient, useQuery } from '@apollo/client/react';
+import { MyDraftsDocument, NoteTextDocument, type DraftHeadFragment, type ItemFragment, type NoteTextQuery,
   type RevisionTextFragment } from '../generated/operations.ts';
 import { isText, localesOf, namingText, type NamedText } from '../data/naming.ts';
 import { Markdown } from '../ui/markdown.tsx';
@@ -78,8 +78,9 @@ export function Note({ item, gone, shown }: { item: ItemFragment; gone: boolean;
           {content && <NoteActions item={item} content={content} onOpen={start} />}
         </section>
       )}
-      {opened && <NoteDialog item={item} gone={gone} opened={opened} current={content?.current?.number} naming={naming}
-        branched={(content?.branches.nodes.length ?? 0) > 1} open={open} close={close} reread={reread} onChoose={choose} onWrite={write} />}
+      {opened && <NoteDialog item={item} gone={gone} opened={opened} current={content?.current?.number} read={content?.branch?.number}
+        naming={naming} branched={(content?.branches.nodes.length ?? 0) > 1} open={open} close={close} reread={reread}
+        onChoose={choose} onWrite={write} />}
     </>
   );
 }
@@ -117,22 +118,20 @@ interface DraftsProps {
 
 // Drafts says which unpublished drafts the viewer has of a note, that of the shown text first.
 function Drafts({ id, shown, dialog, onWrite, returnTo }: DraftsProps) {
-  const me = useMe();
-  const { data, refetch } = useQuery(MyDraftsDocument, { skip: !me, fetchPolicy: 'no-cache' });
+  const { mine, readAgain } = useDraftsOf(id);
   const before = useRef(dialog);
   const closed = useRef(false);
   useEffect(() => {
     if (before.current === 'edit' && dialog !== 'edit') {
       closed.current = true;
-      refetch().catch(() => {});
+      readAgain().catch(() => {});
     }
     before.current = dialog;
-  }, [dialog, refetch]);
+  }, [dialog, readAgain]);
   useEffect(() => {
     if (closed.current && document.activeElement === document.body) returnTo.current?.focus({ preventScroll: true });
     closed.current = false;
-  }, [data, returnTo]);
-  const mine = (data?.viewer?.drafts.nodes ?? []).filter(({ content }) => content.id === id);
+  }, [mine, returnTo]);
   const isShown = ({ branch, locale }: TextOfDraft) => branch === shown.branch && locale === shown.locale;
   return (
     <>
@@ -146,6 +145,34 @@ function Drafts({ id, shown, dialog, onWrite, returnTo }: DraftsProps) {
       ))}
     </>
   );
+}
+
+// useDraftsOf returns the viewer's drafts of an item. They are among those of all items, which are read page by page.
+function useDraftsOf(id: string) {
+  const me = useMe();
+  const client = useApolloClient();
+  const { data, refetch } = useQuery(MyDraftsDocument, { variables: { after: null }, skip: !me, fetchPolicy: 'no-cache' });
+  const [mine, setMine] = useState<readonly DraftHeadFragment[]>([]);
+  // Counts the readings on request: the first page may be the same, and a later one not.
+  const [readings, setReadings] = useState(0);
+  useEffect(() => {
+    let ended = false;
+    const read = async () => {
+      const all = [];
+      for (let page = data?.viewer?.drafts; page; ) {
+        all.push(...page.nodes);
+        const { hasNextPage, endCursor } = page.pageInfo;
+        page = hasNextPage && !ended ? (await client.query({ query: MyDraftsDocument, variables: { after: endCursor },
+          fetchPolicy: 'no-cache' })).data?.viewer?.drafts : undefined;
+      }
+      if (!ended) setMine(all.filter(({ content }) => content.id === id));
+    };
+    read().catch(() => {});
+    return () => {
+      ended = true;
+    };
+  }, [client, data, id, readings]);
+  return { mine, readAgain: async () => (await refetch(), setReadings((count) => count + 1)) };
 }
 
 type TextOfDraft = Pick<TextId, 'branch' | 'locale'>;
@@ -162,6 +189,8 @@ interface NoteDialogProps {
   opened: Opened;
   // The branch that visitors see; undefined while that is not known.
   current: number | undefined;
+  // The branch that the page shows.
+  read: number | undefined;
   // Whether there is another branch.
   branched: boolean;
   // The text that gives the item its title, if that is known.
@@ -174,7 +203,7 @@ interface NoteDialogProps {
 }
 
 // NoteDialog shows the open dialog, if any, and handles its outcome.
-function NoteDialog({ item, gone, opened: { textId, locales }, current, branched, naming, open, close, reread, onChoose,
+function NoteDialog({ item, gone, opened: { textId, locales }, current, read, branched, naming, open, close, reread, onChoose,
   onWrite }: NoteDialogProps) {
   const me = useMe();
   const say = useSay();
@@ -200,7 +229,7 @@ function NoteDialog({ item, gone, opened: { textId, locales }, current, branched
         onChanged={changed} />;
     case 'branches': {
       const show = (branch: number | null) => (close(), onChoose({ ...byDefault, branch }));
-      return <Branches contentId={item.id} version={item.version} shown={textId.branch} onClose={close} onShow={show}
+      return <Branches contentId={item.id} version={item.version} shown={read ?? textId.branch} onClose={close} onShow={show}
         onChanged={changed} />;
     }
     case 'language': {
