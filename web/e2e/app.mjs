@@ -51,8 +51,8 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
   deletedItemLeavesLists, lostConnection, silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts,
   renamedNote, hugeNote, drafts, draftInTwoWindows, expiredInEditor, expiredInLanguage, expiredInDialogs, savedBeforeLoss, textConflict,
   history, overtakenVersion, suggestions, decidedSuggestions, branches, branchFaults, languages, copyLink, openByUrl, visitorPaste,
-  secretBeforeSignIn, overtakenSuggestion, suggestionForAnotherBranch, suggestionsOfBranches, draftAmongMany,
-  pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
+  secretBeforeSignIn, overtakenSuggestion, suggestionForAnotherBranch, suggestionsOfBranches, draftAmongMany, pastesArrive,
+  pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive,
   searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving,
   findItems, firstItemAbove, titleOrder, keptOrder, newItem, historyReadAgain, failedDiscard, overtakenBranch, focusAfterDraft,
   strangeTitles, groupReadLate, lostShare, lostCreation, reducedRole, namedForWhom, accessible, accessibleDialogs, accessibleGraphiql };

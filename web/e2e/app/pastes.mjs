@@ -180,7 +180,8 @@ export async function pasteConflict({ openAs, api }) {
     await dialog(page).getByRole('textbox', { name: 'Secret' }).fill(secret);
     await dialog(page).getByRole('textbox', { name: 'Text' }).fill(mine);
     const { updatePaste } = await api('Anonymous',
-      'mutation ($input: UpdatePasteInput!) { updatePaste(input: $input) { userErrors { message } } }', { input: { id, secret, ...theirs } });
+      'mutation ($input: UpdatePasteInput!) { updatePaste(input: $input) { userErrors { message } } }',
+      { input: { id, secret, ...theirs } });
     expect(updatePaste.userErrors, [], 'faults of the change of the others');
     await dialog(page).getByRole('button', { name: 'Save' }).click();
     await conflict.waitFor();
