@@ -101,6 +101,9 @@ func (g *game) followSomething() {
 // subscription has started.
 func (g *game) connect(f *follower) {
 	g.Helper()
+	if g.w.gone[f.v.user] { // the edge takes the rights of an administrator before each operation
+		f.v.admin, f.v.global = false, false
+	}
 	f.from = one(g, g.gateways)
 	if f.cursor == nil && !g.readHeld(f) {
 		return
@@ -195,7 +198,7 @@ func (g *game) heldOtherwise(f *follower) string {
 func (g *game) drain(f *follower) {
 	g.Helper()
 	ctx := context.WithValue(g.ctx, drains{}, new(atomic.Int32))
-	for {
+	for resyncs := 0; ; {
 		c, err := f.f.Next(ctx)
 		switch c := c.(type) {
 		case *library.LibraryEntryPlaced:
@@ -227,6 +230,9 @@ func (g *game) drain(f *follower) {
 			return
 		}
 		// It reads another bucket of the library by now.
+		if resyncs++; resyncs > 10 {
+			g.Fatalf("%+v, which follows %s, has to read it again for ever: %v", f.v, f.owner, err)
+		}
 		if g.connect(f); f.f == nil {
 			return
 		}
