@@ -51,8 +51,8 @@ type additions struct {
 	// above are the group and the groups that it is in, each with the level at which a new member
 	// reaches it.
 	above map[ID]int
-	// imports: the members come from an export. Additions at the same time may have exceeded the limits of direct
-	// memberships there, and a file that was exported can be imported.
+	// imports: there is no viewer, and the members come from an export. Additions at the same time may have
+	// exceeded the limits of direct memberships there, and a file that was exported can be imported.
 	imports bool
 }
 

@@ -268,16 +268,19 @@ func earliest(p ID, list []Membership) []Membership {
 	byTime := slices.Clone(list)
 	slices.SortFunc(byTime, func(m, n Membership) int { return cmp.Or(cmp.Compare(m.Since, n.Since), cmp.Compare(m.Group, n.Group)) })
 	own, others := maxOwnGroups, maxOtherGroups
-	counts := make(map[ID]bool, len(list))
+	count := byTime[:0]
 	for _, m := range byTime {
 		remaining := &others
 		if m.Group.Tenant() == p.Tenant() {
 			remaining = &own
 		}
-		counts[m.Group] = *remaining > 0
-		*remaining--
+		if *remaining > 0 {
+			*remaining--
+			count = append(count, m)
+		}
 	}
-	return slices.DeleteFunc(list, func(m Membership) bool { return !counts[m.Group] })
+	slices.SortFunc(count, func(m, n Membership) int { return cmp.Compare(m.Group, n.Group) })
+	return count
 }
 
 // edges returns the memberships of p, or of those of members that p is in.

@@ -146,6 +146,25 @@ func TestClosure_RacedAdditionsHaveNoEffect(t *testing.T) {
 	}
 }
 
+// TestClosure_RacedAdditionsOfOneOfManyGroups: the share of a group that has too many memberships ends before the
+// earliest of them, in order of id. All are read.
+func TestClosure_RacedAdditionsOfOneOfManyGroups(t *testing.T) {
+	h := domaintest.New(t, nil)
+	const ann = principal.ID("u:acme:ann")
+	h.User(string(ann), principal.Public)
+	for i := range 15 {
+		at(h, 1, fmt.Sprint("low", i), ann)
+	}
+	for i := range 1500 {
+		at(h, clock.Instant(2000-i), fmt.Sprintf("top%04d", i), "g:acme:low3")
+	}
+	groups, err := h.People.GroupsOf(t.Context(), domaintest.As(string(ann)))
+	if n := len(groups.All()); err != nil || n != 1015 || groups.Role("g:acme:top1499") == principal.NotInGroup ||
+		groups.Role("g:acme:top0499") != principal.NotInGroup {
+		t.Errorf("ann is in %d groups, %v", n, err)
+	}
+}
+
 // TestClosure_KnowsTheEarliestWay compares since when a user is in each group with all chains of memberships.
 func TestClosure_KnowsTheEarliestWay(t *testing.T) {
 	for seed := range uint64(30) {
