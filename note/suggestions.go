@@ -227,9 +227,9 @@ func noSuggestion() error {
 	return fault.NotFoundf([]string{"id"}, "there is no such suggestion, or you may not see it")
 }
 
-// noItem is an item that does not exist, of a tenant that nobody administers: looking for it costs administrators
+// noItem is an item that cannot exist, of a tenant that nobody can administer: looking for it costs administrators
 // as much as looking for an item that they do not see.
-const noItem = library.ContentID("c:none:/")
+const noItem = library.ContentID("c:-:/")
 
 // findSuggestion returns the item and the row of a suggestion. If there is none it does the same
 // reads, and returns noItem.
