@@ -16,7 +16,7 @@ export async function groups({ openAs, base }) {
 
   // The last manager cannot leave, and reads so before.
   await ann.getByRole('button', { name: 'Leave…' }).click();
-  await dialog(ann).getByText('You are the only manager that is shown, and a group keeps at least one.').waitFor();
+  await dialog(ann).getByText('You are the only manager of this group, and a group keeps at least one.').waitFor();
   expect(await dialog(ann).getByText('You lose access').count(), 0, 'announcements of what cannot happen');
   await confirm(ann, 'Leave Reading circle?', 'Leave');
   await dialog(ann).getByText('A group keeps at least one manager').waitFor();

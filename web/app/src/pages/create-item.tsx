@@ -54,7 +54,7 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
 
   return (
     <Dialog title="New item" onClose={onClose} unsaved={Object.values(text).some((one) => one.trim() !== '')}>
-      <Form onSubmit={save} submission={submission} 
+      <Form onSubmit={save} submission={submission}
         actions={<Actions submission={submission} verb="Create" held={group === undefined} />}>
         <Where {...where} shared={shared} onChange={setChosen} faults={submission.faults.members} />
         <Choice

@@ -261,8 +261,8 @@ function GroupMembers({ group, gone, mayManage }: GroupMembersProps) {
   };
   const amIn = useAmIn(group);
   const leaving = useSubmit(SetGroupMembersDocument);
-  // There may be managers that the reader does not see.
-  const keeps = 'the only manager that is shown, and a group keeps at least one. Make somebody else a manager first, or delete the group.';
+  // Managers see all members.
+  const keeps = 'the only manager of this group, and a group keeps at least one. Make somebody else a manager first, or delete the group.';
   const again = 'You can add them again, unless their profile is private.';
   const removal = ({ id, displayName }: Person) => (isOnlyManager(group.members, id)
     ? `${id === me?.id ? 'You are' : `${displayName} is`} ${keeps}`

@@ -111,8 +111,7 @@ export interface ItemLibrary {
 
 // RemoveItem removes an item from a library, the reader's own or one that the reader manages,
 // and says beforehand who loses access. onDone(role) gets the role that was removed, null for none, and undefined if the reader may
-// not know. If it is not the one of when the question was asked,
-// nothing is removed.
+// not know. If it is not the role of when the question was asked, nothing is removed.
 export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps & { library: ItemLibrary;
   onDone: (role: ContentRole | null | undefined) => void }) {
   const me = useMe();
